@@ -95,9 +95,9 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
         def _stream(self, head, choice):
             """Say all of it as one part of a stream."""
             head = {**head, "object": "chat.completion.chunk"}
-            said = {"choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]}
+            chunk = {"choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]}
             end = {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}], "usage": state.usage}
-            text = "".join(f"data: {json.dumps({**head, **part})}\n\n" for part in (said, end)) + "data: [DONE]\n\n"
+            text = "".join(f"data: {json.dumps({**head, **part})}\n\n" for part in (chunk, end)) + "data: [DONE]\n\n"
             self._send(200, {"Content-Type": "text/event-stream"}, text)
 
         def _send(self, status, headers, text=None):

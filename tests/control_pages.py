@@ -255,10 +255,10 @@ ALSO = {
 
 def expected(one, value):
     """Return what a case shows at its end."""
-    said = {("prompt as it is", "OK"): "Bob", ("prompt as it is", "Cancel"): "nobody", ("before a form is sent", "OK"): "n=1", ("before a form is sent", "Cancel"): "none",
+    answers = {("prompt as it is", "OK"): "Bob", ("prompt as it is", "Cancel"): "nobody", ("before a form is sent", "OK"): "n=1", ("before a form is sent", "Cancel"): "none",
             ("a list that is sorted", "One"): "Three One Two", ("a list that is sorted", "Two"): "One Three Two", ("a choice of one", "One"): "r=1", ("a choice of one", "Two"): "r=2"}  # fmt: skip
-    if (one.variant, value) in said:
-        return said[one.variant, value]
+    if (one.variant, value) in answers:
+        return answers[one.variant, value]
     known = ALSO.get(value, value) if one.kind in ("dialog", "closed menu") else value
     return one.out.replace("{v}", known)
 
@@ -320,8 +320,8 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         kind = self.headers.get("Content-Type", "")
         if kind.startswith("multipart/"):
-            told = BytesParser(policy=policy.HTTP).parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
-            sent = [(part.get_param("name", header="Content-Disposition"), part) for part in told.iter_parts()]
+            upload = BytesParser(policy=policy.HTTP).parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
+            sent = [(part.get_param("name", header="Content-Disposition"), part) for part in upload.iter_parts()]
             pairs = [
                 (name, self.held(part) if part.get_filename() is not None else part.get_content().strip())
                 for name, part in sent
@@ -339,8 +339,8 @@ class Handler(BaseHTTPRequestHandler):
         return name if content == FILES.get(name, b"id,name\n7,Report\n") else f"{name} with other content {content!r}"
 
     def echo(self, pairs):
-        said = " ".join(f"{name}={value}" for name, value in pairs)
-        self.answer(f"<!doctype html><title>Echo</title><p>Out: <span id=out>{escape(said)}</span></p>")
+        fields = " ".join(f"{name}={value}" for name, value in pairs)
+        self.answer(f"<!doctype html><title>Echo</title><p>Out: <span id=out>{escape(fields)}</span></p>")
 
     def answer(self, content, kind="text/html; charset=utf-8", more=()):
         content = content if isinstance(content, bytes) else content.encode()

@@ -124,14 +124,14 @@ def main() -> None:
         vendor = options.vendors[number % len(options.vendors)]
         player = CoordinatePlayer(eyes, Computer(vendor=vendor, coordinates=options.coordinates))
         try:
-            said = player.play(task)
+            result = player.play(task)
         except (LostError, ValueError, LookupError) as error:  # a defect of this player, or of the env: told below
-            said = f"{type(error).__name__}: {error}"
+            result = f"{type(error).__name__}: {error}"
         expected = float(not replay(text, task))
         steps += player.steps
-        equal += said == expected
-        if said != expected:
-            sys.stdout.write(f"{task.task_id} ({vendor}): text {expected}, coordinates {said}\n")
+        equal += result == expected
+        if result != expected:
+            sys.stdout.write(f"{task.task_id} ({vendor}): text {expected}, coordinates {result}\n")
             sys.stdout.flush()
     took = time.monotonic() - began
     sys.stdout.write(

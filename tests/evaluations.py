@@ -19,9 +19,9 @@ def evaluate(capsys, tmp_path):
 
     def run_command(*arguments, folder="."):
         status = main(["evaluate", "--out", str(tmp_path / folder / "run"), *FEW, *map(str, arguments)])
-        said = capsys.readouterr()
-        last = said.out.splitlines()[-1] if said.out else ""
-        return status, json.loads(last) if last.startswith("{") else None, said.out + said.err
+        printed = capsys.readouterr()
+        last = printed.out.splitlines()[-1] if printed.out else ""
+        return status, json.loads(last) if last.startswith("{") else None, printed.out + printed.err
 
     return run_command
 

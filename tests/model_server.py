@@ -140,9 +140,9 @@ def serving_model(**options):
                 state.asked.append((self.path, payload))
                 self._send(*((fault, "no") if isinstance(fault, int) else fault))
             else:
-                status, said = state.answer(self.path, payload)
-                said = fault(said) if fault else said
-                self._send(status, said if isinstance(said, str) else json.dumps(said))
+                status, response = state.answer(self.path, payload)
+                response = fault(response) if fault else response
+                self._send(status, response if isinstance(response, str) else json.dumps(response))
 
         def _send(self, status, text, headers=()):
             body = text.encode()

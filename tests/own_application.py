@@ -69,8 +69,8 @@ def state_check(*titles):
 
 
 def do(action, element, argument=None):
-    told = f'argument="{argument}", ' if argument else ""
-    return f'do(action="{action}", {told}element="{element}")'
+    argument_text = f'argument="{argument}", ' if argument else ""
+    return f'do(action="{action}", {argument_text}element="{element}")'
 
 
 ADD = [do("Type", "Title", "Soap"), do("Type", "Body", "two bars"), do("Click", "Add"), 'exit(message="")']
@@ -98,12 +98,12 @@ def notes(tmp_path_factory):
     (folder / "tasks.json").write_text(json.dumps(TASKS))
 
     def describe(start="wsgi", **more):
-        told = {
+        settings = {
             "name": "notes", "folder": str(HERE), "state": str(folder / "state"), "databases": {"notes": "notes.db"},
             "incidental": ("session",), "account": Account("ann", "secret"), "tasks": str(folder / "tasks.json"),
             "login": Login("/login", '[name="user"]', '[name="password"]', "/"),
         }  # fmt: skip
-        return Application(**{**told, **STARTS[start], **more})
+        return Application(**{**settings, **STARTS[start], **more})
 
     yield describe
     close_all()

@@ -28,10 +28,10 @@ def pid_of(copy):
     found = {}
     for path in Path("/proc").glob("[0-9]*/status"):
         try:
-            told = dict(line.split(":", 1) for line in path.read_text().splitlines())
+            fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
         except (FileNotFoundError, ProcessLookupError):
             continue
-        found[int(told["Pid"])] = (int(told["PPid"]), [int(number) for number in told["NSpid"].split()])
+        found[int(fields["Pid"])] = (int(fields["PPid"]), [int(number) for number in fields["NSpid"].split()])
     children = {copy._host._process.pid}
     while children:
         if numbers := [pid for pid in children if copy._pid in found[pid][1][copy._host.is_isolated * 2 :][:1]]:

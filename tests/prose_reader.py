@@ -73,19 +73,19 @@ def read_opinions(text: str, thing: Thing, is_held_out: bool):
 
 def says(found, opinion):
     """Tell whether what `read_opinions` found is that opinion."""
-    said = found.get(opinion.aspect, set())
+    opinions = found.get(opinion.aspect, set())
     side = "good" if opinion.is_good else "bad"
     voices = {"ironic": "ironic", "heard": "heard", "quoted": "quoted agree" if opinion.agrees else "quoted deny"}
     if frame := voices.get(opinion.voice):
-        return any(frame in frames and is_good is (opinion.is_good or frame == "ironic") for frames, is_good in said)
+        return any(frame in frames and is_good is (opinion.is_good or frame == "ironic") for frames, is_good in opinions)
     if opinion.is_retracted:
-        return {is_good for _, is_good in said} == {True, False} and any(
-            "retract" in frames and is_good is opinion.is_good for frames, is_good in said
+        return {is_good for _, is_good in opinions} == {True, False} and any(
+            "retract" in frames and is_good is opinion.is_good for frames, is_good in opinions
         )
     if opinion.compared_with or opinion.strength != "plain":
         frame = f"{'compared' if opinion.compared_with else opinion.strength} {side}"
-        return any(frame in frames and is_good is opinion.is_good for frames, is_good in said)
-    return {is_good for _, is_good in said} == {opinion.is_good}
+        return any(frame in frames and is_good is opinion.is_good for frames, is_good in opinions)
+    return {is_good for _, is_good in opinions} == {opinion.is_good}
 
 
 @cache

@@ -376,15 +376,15 @@ def refusal(dialect, reply):
     return None
 
 
-def assert_lists_the_forms(dialect, said):
+def assert_lists_the_forms(dialect, message):
     """Check that an error ends with the example of the action that the reply names, with at most three similar ones, or with all."""
     examples = [dialect.example(form) for form in dialect.forms]
-    hint = re.search(r"(?:\. Expected the form |; did you mean )(.*?)\??\Z", said, re.DOTALL)
-    if hint and "The actions are, with an example each" not in said:
+    hint = re.search(r"(?:\. Expected the form |; did you mean )(.*?)\??\Z", message, re.DOTALL)
+    if hint and "The actions are, with an example each" not in message:
         assert set(hint[1].split(" or ")) <= set(examples)
     else:
-        assert said.splitlines()[-len(examples) :] == examples
-    assert len(said) <= MAX_REASON + 100 + sum(len(example) + 1 for example in examples) <= MAX_ERROR
+        assert message.splitlines()[-len(examples) :] == examples
+    assert len(message) <= MAX_REASON + 100 + sum(len(example) + 1 for example in examples) <= MAX_ERROR
 
 
 def misspelt(dialect):
@@ -407,31 +407,31 @@ def misspelt(dialect):
 @EVERY
 def test_misspelt_actions_are_rejected_with_all_forms(dialect):
     for reply in misspelt(dialect):
-        said = refusal(dialect, reply)
-        assert said is not None, reply
-        if said is not None:
-            assert_lists_the_forms(dialect, said)
+        message = refusal(dialect, reply)
+        assert message is not None, reply
+        if message is not None:
+            assert_lists_the_forms(dialect, message)
 
 
 @EVERY
 @pytest.mark.parametrize("other", DIALECTS.values(), ids=DIALECTS)
 def test_the_actions_of_another_dialect_are_refused_with_all_the_forms(dialect, other):
     for form in other.forms:
-        said = refusal(dialect, other.example(form))
-        if said is None or other.name == dialect.name:  # the two write it alike
+        message = refusal(dialect, other.example(form))
+        if message is None or other.name == dialect.name:  # the two write it alike
             assert dialect.parse(other.example(form)).kind is form.kind
         else:
-            assert_lists_the_forms(dialect, said)
+            assert_lists_the_forms(dialect, message)
 
 
 @EVERY  # so any text is an action or an ActionError
 @given(reply=st.text(max_size=80) | st.sampled_from([reply for reply, _ in MALFORMED]))
 def test_any_refusal_lists_all_the_forms(dialect, reply):
-    said = refusal(dialect, reply)
-    assert said is None or assert_lists_the_forms(dialect, said) is None
+    message = refusal(dialect, reply)
+    assert message is None or assert_lists_the_forms(dialect, message) is None
 
 
-@pytest.mark.parametrize(("dialect", "reply", "said"), [
+@pytest.mark.parametrize(("dialect", "reply", "message"), [
     ("webrl", 'do(action="Clik", element="3")', "there is no action 'Clik'; did you mean do(action=\"Click\", element=\"12\")?"),
     ("webrl", "go_back()", "expected exactly one; did you mean go_backward()?"),
     ("webrl", "exit", 'Expected the form exit(message="84.3 km")'),
@@ -444,20 +444,20 @@ def test_any_refusal_lists_all_the_forms(dialect, reply):
     ("browsergym", "click [6]", "the dialect 'webarena', but"), ("browsergym", 'clik("6")', 'did you mean click("12")?'),
     ("browsergym", "noop", "Expected the form noop()"), ("browsergym", 'fill("3")', 'Expected the form fill("12", "red shoes")'),
 ])  # fmt: skip
-def test_an_error_names_the_intended_action_or_the_dialect_of_the_reply(dialect, reply, said):
+def test_an_error_names_the_intended_action_or_the_dialect_of_the_reply(dialect, reply, message):
     error = refusal(DIALECTS[dialect], reply)
-    assert said in error
-    assert ("The actions are" in error) == ("of the dialect" in error or "the dialect" in said)
+    assert message in error
+    assert ("The actions are" in error) == ("of the dialect" in error or "the dialect" in message)
 
 
 @EVERY
 @pytest.mark.parametrize("piece", ["x", "do(", "do(action='", "exit() ", "click [1]\n", "```", "click(1, ", "'", "[", "\\"])
 def test_errors_stay_short_however_long_the_reply(dialect, piece):
     for length in (MAX_REPLY, MAX_REPLY + 1, 3 * MAX_REPLY):
-        said = refusal(dialect, (piece * length)[:length])
-        assert said is not None
-        assert_lists_the_forms(dialect, said)
-        assert ("expected at most 100,000" in said) == (length > MAX_REPLY)
+        message = refusal(dialect, (piece * length)[:length])
+        assert message is not None
+        assert_lists_the_forms(dialect, message)
+        assert ("expected at most 100,000" in message) == (length > MAX_REPLY)
 
 
 OPENINGS = {

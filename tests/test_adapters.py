@@ -213,9 +213,9 @@ def test_rollouts_for_trl_go_on_where_an_episode_is_lost(monkeypatch):
     monkeypatch.setattr(Session, "step", fail_to_act)
     played = rollouts(prompts, Scripted(replies))
     assert played["env_reward"] == rollouts.reward(**played) == [1.0, None, 1.0, None, 1.0]
-    said = ["".join(map(chr, ids)) for ids in played["completion_ids"]]
-    assert set(said) <= set(replies)
-    assert said[1] in replies[:2]
+    texts = ["".join(map(chr, ids)) for ids in played["completion_ids"]]
+    assert set(texts) <= set(replies)
+    assert texts[1] in replies[:2]
     monkeypatch.setattr(Session, "reset", Mock(side_effect=BrowserError("it does not start")))
     with expect_error(BrowserError, "it does not start"):
         rollouts(prompts, Scripted(replies))

@@ -22,7 +22,7 @@ class TestAddresses:
         given = {"shopping": "http://a.test:7770/", "shopping_admin": "https://a.test/admin"}
         assert read_addresses(given) == {"shopping": "http://a.test:7770", "shopping_admin": "https://a.test/admin"}
 
-    @pytest.mark.parametrize(("given", "said"), [
+    @pytest.mark.parametrize(("given", "message"), [
         ({"My Shop": "http://a.test"}, "invalid site name 'My Shop'"),
         ({"map": "a.test:3000"}, "expected http://host:port"),
         ({"map": "ftp://a.test"}, "expected http://host:port"),
@@ -32,10 +32,10 @@ class TestAddresses:
         ({"map": None}, "expected http://host:port"),
         ({}, "no server addresses"),
     ])  # fmt: skip
-    def test_wrong(self, given, said):
+    def test_wrong(self, given, message):
         with pytest.raises(ServerError) as caught:
             read_addresses(given)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
     def test_from_the_environment(self):
         values = {

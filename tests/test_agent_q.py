@@ -155,10 +155,10 @@ def test_a_pointing_policy_goes_on_from_any_state_as_if_it_had_been_there():
         assert reply.prompt_ids == step.prompt_ids
         straight = make_policy(temperature=0.0)
         for number, earlier in enumerate(episode.steps[: count + 1]):
-            told = {**info, "step": number, "page": earlier.page, "action_error": ""}
+            step_info = {**info, "step": number, "page": earlier.page, "action_error": ""}
             if number:
-                told["action_error"] = episode.steps[number - 1].action_error
-            straight.ask([Request(0, None, told, 0, episode.steps[:number])])
+                step_info["action_error"] = episode.steps[number - 1].action_error
+            straight.ask([Request(0, None, step_info, 0, episode.steps[:number])])
             ((_, same),) = straight.replies()
         assert same == reply
 

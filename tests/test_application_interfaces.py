@@ -68,12 +68,12 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     env = WebArenaLite(application=folder, elements="label")
     assert [solve(env, name)[1] for name in ("ink", "export")] == [1.0, 1.0]
     env.close()
-    for told in ("[]", None, "[{"):
-        (folder / "tasks.json").unlink() if told is None else (folder / "tasks.json").write_text(told)
+    for text in ("[]", None, "[{"):
+        (folder / "tasks.json").unlink() if text is None else (folder / "tasks.json").write_text(text)
         (folder / "templates.toml").unlink(missing_ok=True)
         described = (folder / "webarena-app.toml").read_text().replace('templates = "templates.toml"\n', "")
         (folder / "webarena-app.toml").write_text(described)
-        assert main(["app", "check", str(folder), "--resets", "2"]) == {"[]": 0, None: 1, "[{": 2}[told], (
+        assert main(["app", "check", str(folder), "--resets", "2"]) == {"[]": 0, None: 1, "[{": 2}[text], (
             "before there are any tasks"
         )
     printed = capsys.readouterr()
@@ -166,8 +166,8 @@ def stepped_in_an_arena(folder):
         assert [each["task_id"] for each in listed][:3] == ["add", "json", "file"]
         begun = request_json(f"{service.url}/episodes", {"mode": "step", "task": "add", "elements": "label"})
         for action in ADD:
-            told = request_json(f"{service.url}/episodes/{begun['id']}/step", {"action": action})
-    return told["reward"]
+            result = request_json(f"{service.url}/episodes/{begun['id']}/step", {"action": action})
+    return result["reward"]
 
 
 def served_to_a_person(folder):
@@ -176,9 +176,9 @@ def served_to_a_person(folder):
         goal, url = (server.stdout.readline().strip() for _ in range(2))
         assert goal == "Do it."
         url = url.removeprefix("open ")
-        for form, told in ((None, "I am done"), ({"title": "Soap", "body": "two bars"}, "Soap: two bars")):
+        for form, result in ((None, "I am done"), ({"title": "Soap", "body": "two bars"}, "Soap: two bars")):
             with urlopen(url, form and urlencode(form).encode()) as page:
-                assert told in page.read().decode()
+                assert result in page.read().decode()
         with urlopen(f"{url}.arena/done", b"answer=") as page:
             text = page.read().decode()
         server.terminate()
@@ -211,9 +211,9 @@ def trained_by_vagen(folder):
     async def play():
         env = WebArenaGym({"application": folder, "elements": "label", "tasks": ["add"]})
         await env.reset(seed=1)
-        told = [await env.step(action) for action in ADD]
+        results = [await env.step(action) for action in ADD]
         await env.close()
-        return told[-1][1]
+        return results[-1][1]
 
     return asyncio.run(play())
 

@@ -74,16 +74,16 @@ def test_a_session_ends_with_its_answer_or_its_steps(command):
         assert (status, "the session is over, with the reward 0" in err) == (2, True)
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "message"), [
     (("act", "x"), "starts one"),
     (("dance",), "expected start [TASK], act ACTION"),
     (("act",), "expected start"),
     (("start", "nothing/1/0"), "no task 'nothing/1/0'"),
     (("submit", "a", "b"), "expected start"),
 ])  # fmt: skip
-def test_impossible_commands_are_reported(command, words, said):
+def test_impossible_commands_are_reported(command, words, message):
     status, _, err = command(*words)
-    assert (status, said in err) == (2, True)
+    assert (status, message in err) == (2, True)
 
 
 def test_invalid_and_modified_session_files_are_rejected(command, tmp_path):
@@ -159,15 +159,15 @@ def test_a_task_is_played_at_the_given_port(name):
         assert b"I am done" in request("GET", start).body
 
 
-@pytest.mark.parametrize(("options", "said"), [
+@pytest.mark.parametrize(("options", "message"), [
     (["--host", "0.0.0.0"], "--name"),
     (["--ports", "5"], "FIRST-LAST"),
     (["--task", "nothing/1/0"], "no task"),
     (["--episodes", "0"], "episodes"),
 ])  # fmt: skip
-def test_invalid_options_of_serve_are_reported(capsys, options, said):
+def test_invalid_options_of_serve_are_reported(capsys, options, message):
     assert main(["serve", "--port", str(free_port()), *options]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_other_hosts_need_a_token_which_is_drawn():

@@ -42,8 +42,8 @@ def test_the_programs_in_python_are_rewarded(url):
     (code,) = blocks("Browse", "python")
     assert "1.0 ['Solved.'" in run([sys.executable, "-c", code], url)
     (steps,) = blocks("Step", "python")
-    said = run([sys.executable, "-c", code.split("episode = ", 1)[0] + steps], url)
-    assert said.endswith("was done 0.0 False\nwas done 1.0 True\n")
+    output = run([sys.executable, "-c", code.split("episode = ", 1)[0] + steps], url)
+    assert output.endswith("was done 0.0 False\nwas done 1.0 True\n")
 
 
 def test_the_commands_of_a_session_end_with_a_reward(tmp_path):
@@ -51,17 +51,17 @@ def test_the_commands_of_a_session_end_with_a_reward(tmp_path):
     tool = tmp_path / "webarena-gym"
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m webarena_gym "$@"\n')
     tool.chmod(0o755)
-    said = run(["sh", "-ec", f"PATH={tmp_path}:$PATH\n" + code.replace("/tmp/", f"{tmp_path}/")])
-    assert said.endswith("\nreward 1\nSolved.\nThe answer is right.\nNothing else was changed.\n")
-    assert "Action error" not in said
+    output = run(["sh", "-ec", f"PATH={tmp_path}:$PATH\n" + code.replace("/tmp/", f"{tmp_path}/")])
+    assert output.endswith("\nreward 1\nSolved.\nThe answer is right.\nNothing else was changed.\n")
+    assert "Action error" not in output
 
 
 def test_documented_options_exist(capsys):
     for command in ("serve", "play", "mcp", "evaluate"):
         assert main([command, "--help"]) == 0
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", DOCUMENT.partition("## Speed")[0]))
-    assert told <= known, told - known
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", DOCUMENT.partition("## Speed")[0]))
+    assert options <= known, options - known
 
 
 def test_the_example_of_an_error_is_one(url):

@@ -29,13 +29,13 @@ def test_doing_nothing_leaving_at_once_wrong_answers_and_na_are_tried():
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("steps", "message"),
     [([click("Nothing like it"), end_task("a")], "labels on this page include"), ([end_task("b")], "not rewarded")],
 )
-def test_failing_solutions_are_listed_with_their_reason(steps, said):
+def test_failing_solutions_are_listed_with_their_reason(steps, message):
     findings = audit([task(answer(exact_match="a"), steps)])
     assert (findings.solved, findings.tasks) == (0, 1)
-    assert said in findings.unsolved[0]
+    assert message in findings.unsolved[0]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def drawn(monkeypatch):
     tasks = {}
     for name, pairs in blocks.items():
         tasks[name] = [
-            task(block, [end_task(said)], (), name, f"{name}/0/{index}") for index, (block, said) in enumerate(pairs)
+            task(block, [end_task(message)], (), name, f"{name}/0/{index}") for index, (block, message) in enumerate(pairs)
         ]
     monkeypatch.setattr(answers, "templates", lambda: tasks)
     monkeypatch.setattr(answers, "_draws", lambda name, *_: tasks[name])
@@ -88,10 +88,10 @@ def test_a_step_that_cannot_be_done_leaves_the_answer(opened):
 def test_processes_share_the_work_and_find_the_same():
     quick = [task for task in suite.load("test") if "string_match" not in task.eval_types]  # no forms of answers to try
     tasks = [*quick[:9], task(at_url("__SHOPPING__"))]
-    told = []
-    shared = audit(tasks, jobs=2, on_progress=told.append)
+    lines = []
+    shared = audit(tasks, jobs=2, on_progress=lines.append)
     assert shared == audit(tasks)
-    assert told == [8, 10]
+    assert lines == [8, 10]
     assert shared.totals()["tasks"] == 10
     assert {"templates", "worlds", "solved", *shared.faults} <= set(shared.totals())
 
@@ -121,14 +121,14 @@ def own_templates(monkeypatch):
 def test_a_template_that_draws_with_random_numbers_of_its_own_is_found():
     drawn = suite.draw(["map.fickle"], world_seed=0, count=4)
     findings = audit(drawn)
-    told = {f"{task.task_id}: its template draws another task from the same seed" for task in drawn}
-    assert set() < set(findings.drawn_differently) <= told  # by chance one of them may be drawn twice
+    expected = {f"{task.task_id}: its template draws another task from the same seed" for task in drawn}
+    assert set() < set(findings.drawn_differently) <= expected  # by chance one of them may be drawn twice
     assert not audit(suite.draw(["map.town_population"], world_seed=0, count=2)).drawn_differently
 
 
 @pytest.mark.usefixtures("own_templates")
 def test_errors_in_a_template_name_the_template():
-    said = r"the template map.broken cannot be drawn in world 0: KeyError: 'town' \(\w+\.py, line \d+\)"
+    expected = r"the template map.broken cannot be drawn in world 0: KeyError: 'town' \(\w+\.py, line \d+\)"
     for get in (lambda: suite.find("map.broken/0/0"), lambda: suite.draw(["map.broken"], world_seed=0, count=1)):
-        with pytest.raises(TaskError, match=said):
+        with pytest.raises(TaskError, match=expected):
             get()

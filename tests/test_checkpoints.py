@@ -145,11 +145,11 @@ def test_a_full_disk_is_reported_in_one_line_with_file_and_remedy(tmp_path, caps
     with no_file_above(0):
         code = status("train", work)
     assert code == 1
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert re.fullmatch(
         rf"train: {tmp_path}\S*{re.escape(name)}: .*File too large; free some space, or write to another path, and run the command again\n",
-        said,
-    ), said
+        output,
+    ), output
 
 
 HOLDER = """
@@ -198,10 +198,10 @@ def test_a_folder_is_locked_until_the_process_that_trains_in_it_ends_however(tmp
             save(run, 1)
         with pytest.raises(
             ValueError, match=rf"{run} is in use by process {holder.pid} on {socket.gethostname()}, since 20.*Z?: "
-        ) as told:
+        ) as caught:
             open_run(settings, run)
-        assert sys.executable in str(told.value)
-        assert str(told.value).endswith("choose another --out")
+        assert sys.executable in str(caught.value)
+        assert str(caught.value).endswith("choose another --out")
         assert not (run / "begun_with.json").exists()
     holder.kill()
     holder.wait()

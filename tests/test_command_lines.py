@@ -41,8 +41,8 @@ COMMANDS = {f"agents.{path.stem}" for path in (ROOT / "agents").glob("*.py") if 
 
 
 def test_invalid_commands_are_rejected_without_importing_torch():
-    told = [[name, "--nonsense"] for name in sorted(COMMANDS)]
-    told += [[f"agents.{name}", "--policy", "nowhere"] for name in ("evaluate", "search")]
+    command_lines = [[name, "--nonsense"] for name in sorted(COMMANDS)]
+    command_lines += [[f"agents.{name}", "--policy", "nowhere"] for name in ("evaluate", "search")]
     code = (
         "import json, runpy, sys\n"
         "for words in json.loads(sys.argv[1]):\n"
@@ -52,10 +52,10 @@ def test_invalid_commands_are_rejected_without_importing_torch():
         "    except SystemExit as end:\n"
         "        print(end.code, [name for name in ('torch', 'transformers', 'huggingface_hub') if name in sys.modules])"
     )
-    run = [sys.executable, "-W", "ignore", "-c", code, json.dumps(told)]
+    run = [sys.executable, "-W", "ignore", "-c", code, json.dumps(command_lines)]
     done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.stdout.splitlines() == ["2 []"] * len(told), done.stderr
-    assert done.stderr.count("\n") == len(told)
+    assert done.stdout.splitlines() == ["2 []"] * len(command_lines), done.stderr
+    assert done.stderr.count("\n") == len(command_lines)
 
 
 class CaughtError(Exception):
@@ -171,15 +171,17 @@ def test_invalid_settings_are_reported_in_one_line(name, capsys):
         for wrong in (f"--{spelled}=@nonsense", f"--{spelled}x=1"):
             with suppress(SystemExit, ValueError, TaskError):
                 parse_settings(KINDS[name], [wrong], program=program)
-            said = capsys.readouterr().err
-            if spelled not in said:
+            output = capsys.readouterr().err
+            if spelled not in output:
                 continue  # a text, which the settings may refuse, or another option is missing
             refused += 1
-            assert said.count("\n") == 1, said
-            assert re.search(r"; expected|; did you mean|unknown argument|does not exist|is not writable|not there", said), said
-            assert "could not" not in said
-            assert "Errno" not in said
-            assert said.startswith(f"python -m {program}: ")
+            assert output.count("\n") == 1, output
+            assert re.search(r"; expected|; did you mean|unknown argument|does not exist|is not writable|not there", output), (
+                output
+            )
+            assert "could not" not in output
+            assert "Errno" not in output
+            assert output.startswith(f"python -m {program}: ")
     assert refused
 
 
@@ -217,9 +219,9 @@ def test_a_command_that_trains_rejects_held_out_worlds_unless_they_are_allowed(n
         worlds = [str(world)] if option == "world_seed" else ["7", str(world)]
         with pytest.raises((SystemExit, ValueError)) as ended:
             parse(spelled, *worlds)
-        said = f"{capsys.readouterr().err} {ended.value}"
+        output = f"{capsys.readouterr().err} {ended.value}"
         shown = f"--{option.replace('_', '-')}" if "_" in option else option
-        assert f"{shown} includes {world}, the held-out world of the {HELD_OUT[world]} split" in said
+        assert f"{shown} includes {world}, the held-out world of the {HELD_OUT[world]} split" in output
         if name.startswith("agents.") and name != "agents.demo":
             assert str(world) in str(getattr(parse(spelled, *worlds, "--allow-held-out-worlds"), option))
     assert parse(spelled, "7")
@@ -267,9 +269,9 @@ def test_misspelled_options_are_named_with_what_was_meant(name, capsys):
     for option in options:
         with pytest.raises(SystemExit) as ended:
             PARSERS[name].parse_args([option[:4] + "~" + option[5:]])
-        said = capsys.readouterr().err
-        assert (ended.value.code, said.count("\n")) == (2, 1)
-        assert "did you mean" in said, said
+        output = capsys.readouterr().err
+        assert (ended.value.code, output.count("\n")) == (2, 1)
+        assert "did you mean" in output, output
 
 
 def examples_of(text):
@@ -444,10 +446,10 @@ def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_don
     for value in (missing, odd) if option in PATHS else (odd,):
         with expect_error(SystemExit, 2):
             parse_settings(KINDS[name], [f"--{option.replace('_', '-')}", value], program="prog")
-        said = capsys.readouterr().err
-        assert said.startswith(f"python -m prog: --{option.replace('_', '-')} is '{value}'")
-        assert said.count("\n") == 1
-        assert value != missing or "which does not exist; did you mean" in said
+        output = capsys.readouterr().err
+        assert output.startswith(f"python -m prog: --{option.replace('_', '-')} is '{value}'")
+        assert output.count("\n") == 1
+        assert value != missing or "which does not exist; did you mean" in output
 
 
 @pytest.mark.sampled(2)
@@ -498,9 +500,9 @@ def raising(error):
 def test_errors_have_a_status_and_a_line(capsys, monkeypatch, error, code):
     monkeypatch.setattr("webarena_gym.console._OWN_PACKAGES", ("tests", "webarena_gym"))
     assert console.status("prog", raising(error)) == code
-    said = capsys.readouterr().err
-    assert said.count("\n") == (1 if "x" in str(error) else 0)
-    assert said == "" or said.startswith("prog: ")
+    output = capsys.readouterr().err
+    assert output.count("\n") == (1 if "x" in str(error) else 0)
+    assert output == "" or output.startswith("prog: ")
 
 
 def test_faults_keep_their_tracebacks_and_a_variable_shows_those_of_errors(monkeypatch):
@@ -594,8 +596,8 @@ def test_missing_modules_are_reported_with_an_install_command(capsys):
 ])  # fmt: skip
 def test_a_missing_package_is_named_with_the_extra_that_has_it(capsys, module, extra):
     assert console.status("prog", raising(ModuleNotFoundError("x", name=module))) == 1
-    said = capsys.readouterr().err
-    assert said == f"prog: the package {module} is not installed: pip install 'webarena-gym[{extra}]'\n"
+    output = capsys.readouterr().err
+    assert output == f"prog: the package {module} is not installed: pip install 'webarena-gym[{extra}]'\n"
 
 
 class TestPlay:

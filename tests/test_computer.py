@@ -144,7 +144,7 @@ def test_thousandths_are_of_the_window():
     assert dialect.parse('{"action": "left_click", "coordinate": [500, "500"]}') == clicked(195, 422)
 
 
-@pytest.mark.parametrize(("reply", "said"), [
+@pytest.mark.parametrize(("reply", "message"), [
     ("The answer is 84 km.", "no action"), ('{"type": "click", "x": 1, "y": 2}{"type": "wait"}', "2 actions"),
     ('{"type": "computer_call", "actions": [{"type": "wait"}, {"type": "wait"}]}', "2 actions"),
     ('{"type": "fly"}', "no action 'fly'"), ('{"type": "click", "x": 1}', "a coordinate is 'None'"),
@@ -160,10 +160,10 @@ def test_thousandths_are_of_the_window():
     ('{"type": "drag", "path": []}', "begins and ends"), ('{"type": "type"}', "type needs a text"),
     ("Action: click(5, 9)", "takes named arguments"), ("Action: drag(end_box='x')", "two numbers of a place"),
 ])  # fmt: skip
-def test_invalid_replies_are_reported_with_all_actions(reply, said):
+def test_invalid_replies_are_reported_with_all_actions(reply, message):
     with pytest.raises(ActionError, match="The actions are") as caught:
         Computer().parse(reply)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @given(st.sampled_from(NAMES), st.dictionaries(st.sampled_from(("x", "y", "keys", "text", "path", "coordinate", "start_box", "button", "pixels", "duration", "scroll_x")),
@@ -185,10 +185,10 @@ def test_reading_takes_linear_time(unit):
 
 @every
 def test_instructions_tools_and_samples_are_written_in_the_shape(dialect):
-    told = instructions(dialect, "pixels")
-    assert ("thousandths" in told) == (dialect.coordinates == "thousandths")
+    text = instructions(dialect, "pixels")
+    assert ("thousandths" in text) == (dialect.coordinates == "thousandths")
     for form in dialect.forms:
-        assert dialect.example(form) in told
+        assert dialect.example(form) in text
         assert dialect.parse(dialect.example(form)).kind is form.kind
     named = {tool["function"]["name"] for tool in tools(dialect)}
     assert named == {form.name for form in dialect.forms} <= {*NAMES}
@@ -248,7 +248,7 @@ def window():
 
 
 @needs.chromium
-@pytest.mark.parametrize(("gestures", "said"), [
+@pytest.mark.parametrize(("gestures", "message"), [
     ([clicked(400, 10)], "(400, 10) is outside of the window, which is 400 pixels wide and 300 high"),
     ([clicked(300, 250)], "nothing is at (300, 250)"),
     ([clicked(25, 85)], "nothing at (25, 85) can be clicked: there is only a p"),
@@ -259,13 +259,13 @@ def window():
     ([clicked(200, 120)], "the form was not sent: Query"),
     ([clicked(10, 10, kind=Kind.SCROLL, by=(0, -100))], "nothing more to scroll"),
 ])  # fmt: skip
-def test_gestures_without_a_target_are_reported(window, gestures, said):
+def test_gestures_without_a_target_are_reported(window, gestures, message):
     window.start(["http://app.test/"], {})
     for gesture in gestures[:-1]:
         window.gesture(gesture)
     with pytest.raises(ActionError) as caught:
         window.gesture(gestures[-1])
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert window.page().url == "http://app.test/"
 
 

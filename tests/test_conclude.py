@@ -89,8 +89,8 @@ def test_every_failed_check_is_described_with_its_reason(verdicts):
     assert first == ("Solved." if success else "Not solved.")
     assert len(others) == len(set(others))
     for verdict in verdicts:
-        told = [sentence for sentence in others if verdict["reason"] in sentence]
-        assert told or verdict["passed"]
+        matches = [sentence for sentence in others if verdict["reason"] in sentence]
+        assert matches or verdict["passed"]
     assert describe_result({"failure": "it broke"}) == ["Not judged, through no fault of the player: it broke"]
     assert describe_result({}) == ["Not over yet."]
 
@@ -153,8 +153,8 @@ def test_differing_rows_are_described_by_value(found, expected):
         assert sentence == "The sites hold what the task asks for."
         return
     assert "[[" not in sentence.replace("'[", "")
-    _, _, told = sentence.partition(": ")
-    wanted, _, there = told.removeprefix("expected ").rpartition(", found ")
+    _, _, reason = sentence.partition(": ")
+    wanted, _, there = reason.removeprefix("expected ").rpartition(", found ")
     sides = [(rows_beside(expected, found), wanted), (rows_beside(found, expected), there)]
     for left, side in sides:
         values = [value for row in left for value in row if value not in (None, "")]
@@ -169,14 +169,14 @@ def test_differing_rows_are_described_by_value(found, expected):
     st.sampled_from(["$4.50", "Ann Lee", "it's against us", 'a "b"', "17", "No"]),
     st.sampled_from(["", "17", "it's against us, Ann Lee", "No, 4", '"', "$4.50"]),
 )
-def test_wrong_answers_are_described_with_the_expected_one(approach, reference, said):
-    verdict = evaluate(answer(**{approach: reference}), "What is it?", answer_outcome(said))[0]
+def test_wrong_answers_are_described_with_the_expected_one(approach, reference, message):
+    verdict = evaluate(answer(**{approach: reference}), "What is it?", answer_outcome(message))[0]
     sentence = told_of(verdict)
     if verdict.passed:
         assert sentence == "The answer is right."
         return
     without = "a text without " if approach == "must_exclude" else ""
-    found = f"found {said!r}" if said else "but no answer was given"
+    found = f"found {message!r}" if message else "but no answer was given"
     assert sentence.startswith(f"The answer is not right: expected {without}{reference!r}, {found}")
     assert "claimed" not in sentence
 

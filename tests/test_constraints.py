@@ -296,12 +296,12 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
                     assert element.is_text_field
             elif action.kind is Kind.EXIT and action.argument not in FIXED:
                 known_words = set(re.findall(r"\w+|[^\w\s]", " ".join([*sources, ", ; in near 03/01/2021 2021-03-31"])))
-                said = re.findall(r"\w+|[^\w\s]", action.argument)
-                assert all(word in known_words or word.isdecimal() for word in said), action.argument
-        said = rng.choice(sources)
-        spans = list(word_spans(said))
+                text = re.findall(r"\w+|[^\w\s]", action.argument)
+                assert all(word in known_words or word.isdecimal() for word in text), action.argument
+        text = rng.choice(sources)
+        spans = list(word_spans(text))
         (start, _), (_, end) = spans[(first := rng.randrange(len(spans)))], spans[rng.randrange(first, len(spans))]
-        for argument in (said[start:end], "03/31/2021", "N/A", "", "17", "Addx", "12345"):
+        for argument in (text[start:end], "03/31/2021", "N/A", "", "17", "Addx", "12345"):
             reply = dialect.format(Action(Kind.EXIT, argument=argument))
             found = is_allowed(automaton, ids_of(tokenizer, reply), tokenizer.eos_token_id)
             assert found == bool(pattern.fullmatch(reply)) == (argument not in ("Addx", "12345")), reply

@@ -212,8 +212,8 @@ def test_a_training_rejects_held_out_tasks_and_demonstrations_unless_they_are_al
 
 
 def test_a_file_written_elsewhere_is_read(tmp_path):
-    said = {"system": "Be brief.", "user": "Round 0", "assistant": "exit()"}
-    chat = [{"role": role, "content": content} for role, content in said.items()]
+    contents = {"system": "Be brief.", "user": "Round 0", "assistant": "exit()"}
+    chat = [{"role": role, "content": content} for role, content in contents.items()]
     file = write(tmp_path / "theirs.jsonl", {"messages": chat})
     assert demos.read_demonstrations(file) == [demos.Demonstration("", ({"role": "user", "content": "Round 0"},), "exit()")]
     assert demos.recorded_agent(file) == {}

@@ -56,32 +56,32 @@ class Writer:
             marks.append(self.dice.choice(FLAGS))
         if self.dice.random() < 0.2:
             marks.append(self.dice.choice(TAB_INDEXES))
-        said = " ".join(marks)
+        text = " ".join(marks)
         if depth < 4 and self.dice.random() < 0.45:
             tag = self.dice.choice(WRAPPERS)
             inner = "".join(self.piece(depth + 1) for _ in range(self.dice.randint(1, 3)))
             summary = f"<summary>Summary {number}</summary>" if tag.startswith("details") else ""
-            return f"<{tag} {said}>{summary}Words {number} {inner}</{tag.split()[0]}>"
+            return f"<{tag} {text}>{summary}Words {number} {inner}</{tag.split()[0]}>"
         disabled = " disabled" * (self.dice.random() < 0.1)
-        return self.dice.choice((self.input, self.other))(number, said + disabled)
+        return self.dice.choice((self.input, self.other))(number, text + disabled)
 
-    def input(self, number, said):
+    def input(self, number, text):
         what = self.dice.choice(INPUTS)
         name = f"group{self.dice.randint(1, 2)}" if what == "radio" else f"n{number}"
         checked = " checked" * (self.dice.random() < 0.3)
-        return f'<input type="{what}" {said} name={name} value=7 aria-label="Field {number}"{checked}>'
+        return f'<input type="{what}" {text} name={name} value=7 aria-label="Field {number}"{checked}>'
 
-    def other(self, number, said):
+    def other(self, number, text):
         return self.dice.choice(
             (
-                f"<button {said}>Button {number}</button>",
-                f"<a {said} href=/{number}>Link {number}</a>",
-                f"<a {said}>No link {number}</a>",
-                f"<textarea {said} aria-label='Area {number}'>one\ntwo</textarea>",
-                f"<select {said} aria-label='List {number}'><option label='Shown {number}'>Kept</option><option hidden>No</option></select>",
-                f"<span {said}>Text {number}</span>",
-                f"<div {said} contenteditable=true>Written {number}</div>",
-                f"<dialog {said} {self.dice.choice(('', 'open'))}><button id=b{number}>Said {number}</button></dialog>",
+                f"<button {text}>Button {number}</button>",
+                f"<a {text} href=/{number}>Link {number}</a>",
+                f"<a {text}>No link {number}</a>",
+                f"<textarea {text} aria-label='Area {number}'>one\ntwo</textarea>",
+                f"<select {text} aria-label='List {number}'><option label='Shown {number}'>Kept</option><option hidden>No</option></select>",
+                f"<span {text}>Text {number}</span>",
+                f"<div {text} contenteditable=true>Written {number}</div>",
+                f"<dialog {text} {self.dice.choice(('', 'open'))}><button id=b{number}>Said {number}</button></dialog>",
             )
         )
 

@@ -204,15 +204,15 @@ def test_a_slow_server_times_out_and_one_that_is_gone_does_not_answer(tmp_path):
 def changed(**changes):
     """A fault that changes a choice."""
 
-    def change(said):
-        choice = {**said["choices"][0], **changes}
+    def change(body):
+        choice = {**body["choices"][0], **changes}
         return {"choices": [{name: value for name, value in choice.items() if value != "gone"}]}
 
     return change
 
 
-@pytest.mark.parametrize(("fault", "said"), [
-    (lambda said: json.dumps(said)[:20], "invalid JSON"),
+@pytest.mark.parametrize(("fault", "message"), [
+    (lambda body: json.dumps(body)[:20], "invalid JSON"),
     (lambda _: [], "without token ids, log-probabilities or weight versions"),
     (lambda _: {"choices": []}, "without token ids, log-probabilities or weight versions"),
     (changed(logprobs=None), "without token ids, log-probabilities or weight versions"),
@@ -225,10 +225,10 @@ def changed(**changes):
     (changed(finish_reason="abort"), "ended a response with 'abort'"),
     (400, "400"),
 ])  # fmt: skip
-def test_responses_unsuitable_for_training_are_failures(tmp_path, fault, said):
+def test_responses_unsuitable_for_training_are_failures(tmp_path, fault, message):
     with serving_engine(tmp_path) as (server, engine):
         server.faults += [fault]
-        assert said in failure(engine)
+        assert message in failure(engine)
         assert len(server.posts("/v1/completions")) == 1
         assert generations(engine)
 
@@ -258,11 +258,11 @@ def test_the_server_gets_so_many_prompts_at_once_and_no_more(tmp_path):
 
 def test_a_key_is_shown(tmp_path):
     with serving_model(api_key="secret") as (server, address):
-        for key, said in (("secret", ""), ("", "401")):
+        for key, message in (("secret", ""), ("", "401")):
             engine = VLLMEngine(address, STOP_IDS, tmp_path, api_key=key)
             (answer,) = sample(engine, [(5, 6)]).values()
-            assert said in answer.failure
-            assert bool(answer.generation) is not bool(said)
+            assert message in answer.failure
+            assert bool(answer.generation) is not bool(message)
             engine.close()
         assert server.keys == ["secret", ""]
 

@@ -55,12 +55,12 @@ def closed():
         MADE.pop().close()
 
 
-@pytest.mark.parametrize(("changes", "said"), [
+@pytest.mark.parametrize(("changes", "message"), [
     ({"sites": ("shoping",)}, ["'shoping'", "did you mean 'shopping'?"]),
     ({"start_url": "shop"}, ["'shop'", "'__SHOPPING__/'"]),
 ])  # fmt: skip
-def test_errors_of_a_start_page_give_a_correct_value(changes, said):
-    with expect_error(TaskError, "task t", *said):
+def test_errors_of_a_start_page_give_a_correct_value(changes, message):
+    with expect_error(TaskError, "task t", *message):
         make(replace(LOOK, **changes)).reset()
 
 
@@ -83,8 +83,8 @@ def test_reset_describes_the_task(env):
     assert text == info["messages"][-1]["content"]
     assert text.startswith("Task Instruction: Look around.\n\nRound 0\n\nURL: http://shop.test/\n")
     assert {"goal", "url", "page", "messages", "step", "action_error", "task_id"} == set(info)
-    told = tuple(info[key] for key in ("goal", "url", "step", "action_error", "task_id"))
-    assert told == ("Look around.", "http://shop.test/", 0, "", "t")
+    values = tuple(info[key] for key in ("goal", "url", "step", "action_error", "task_id"))
+    assert values == ("Look around.", "http://shop.test/", 0, "", "t")
 
 
 def test_an_exit_ends_the_episode_with_verdicts(env):
@@ -158,7 +158,7 @@ def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
         make(task, **ON_CHROMIUM)
 
 
-@pytest.mark.parametrize(("reply", "said"), [
+@pytest.mark.parametrize(("reply", "message"), [
     ("I give up", "no action"),
     ('do(action="Click", element="No such thing")', "labels on this page include"),
     ('do(action="Type", argument="x", element="My Account")', "My Account"),
@@ -168,12 +168,12 @@ def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
     ("go_backward()", "no earlier page"),
     ("go_backward() go_forward()", "2 actions"),
 ])  # fmt: skip
-def test_invalid_actions_are_reported_and_change_nothing(env, reply, said):
+def test_invalid_actions_are_reported_and_change_nothing(env, reply, message):
     _, before = env.reset()
     text, reward, terminated, truncated, info = env.step(reply)
     assert (reward, terminated, truncated) == (0.0, False, False)
-    if said != "no earlier page":  # the words are the browser's
-        assert said in info["action_error"]
+    if message != "no earlier page":  # the words are the browser's
+        assert message in info["action_error"]
     assert info["action_error"]
     assert info["page"] == f"Action error: {info['action_error']}\n{before['page']}"
     assert "Action error" in text
@@ -341,7 +341,7 @@ def test_render_without_a_mode_warns_as_gymnasiums_envs_do(env):
 ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example"}}
 
 
-@pytest.mark.parametrize(("options", "error", "said"), [
+@pytest.mark.parametrize(("options", "error", "message"), [
     ({"history": "short"}, ValueError, "history is 'short'; expected one of 'compressed'"),
     ({"observation": "ocam"}, ValueError, "observation is 'ocam'; expected one of 'html', 'axtree', 'occam'"),
     ({"variation": "size"}, ValueError, "variation is 'size'; expected one of 'content', 'layout'"),
@@ -395,10 +395,10 @@ ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example
     (ON_CHROMIUM | {"logins": {"shopping": "/login"}}, ServerError, "the login of shopping is '/login'"),
     *(({"step_budget": no}, ValueError, f"step_budget is {no!r}; expected a number above 0") for no in (0, -1, nan, inf, "2", True)),
 ])  # fmt: skip
-def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
+def test_bad_keywords_are_refused_with_what_was_expected(options, error, message):
     with pytest.raises(error) as caught:
         WebArenaLite(**{"tasks": [LOOK], **options})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 WITH_PICTURES = {"browser": "chromium", "observation": "pixels"}

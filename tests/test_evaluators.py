@@ -353,25 +353,25 @@ TOO_LARGE = {
 """Blocks that are too large, and what an error says of each."""
 
 
-@pytest.mark.parametrize(("block", "told"), TOO_LARGE.values(), ids=TOO_LARGE)
-def test_too_large_checks_are_rejected_when_parsed(block, told):
-    with pytest.raises(TaskError, match=rf"task 7: eval has {told}.* expected at most [\d,]+$"):
+@pytest.mark.parametrize(("block", "message"), TOO_LARGE.values(), ids=TOO_LARGE)
+def test_too_large_checks_are_rejected_when_parsed(block, message):
+    with pytest.raises(TaskError, match=rf"task 7: eval has {message}.* expected at most [\d,]+$"):
         parse_task(TASK | {"eval": block})
     for rules in ("native", *OFFICIAL):
-        with pytest.raises(EvaluationError, match=told):
+        with pytest.raises(EvaluationError, match=message):
             check(block, rules)
-        with pytest.raises(EvaluationError, match=told):
+        with pytest.raises(EvaluationError, match=message):
             evaluate(block, "", ended(), None, rules)
 
 
-@pytest.mark.parametrize(("change", "told"), [
+@pytest.mark.parametrize(("change", "message"), [
     ({"intent": "x" * 20_000}, "intent has 20,000 characters; expected at most 10,000"),
     ({"start_url": "|AND|".join([BASE] * 500)}, "start_url has 500 addresses; expected at most 20"),
     ({"solution": [{"action": "wait()"}] * 2_000}, "solution has 2,000 steps; expected at most 1,000"),
     ({"injection": TOO_LARGE["references"][0]}, "injection: eval has reference_answers with 2,002 values"),
 ])  # fmt: skip
-def test_other_parts_of_a_task_are_bounded_too(change, told):
-    with pytest.raises(TaskError, match=f"task 7.*{told}"):
+def test_other_parts_of_a_task_are_bounded_too(change, message):
+    with pytest.raises(TaskError, match=f"task 7.*{message}"):
         parse_task(TASK | {"eval": answer(fuzzy_match="3")} | change)
 
 

@@ -37,10 +37,10 @@ def test_former_places_of_names_lead_to_the_present_ones():
 
 def test_type_checking_imports_match_the_public_names():
     tree = ast.parse(Path(webarena_gym.__file__).read_text(encoding="utf-8"))
-    told = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    told = {name: module for name, module in told.items() if module.startswith("webarena_gym")}
-    assert sorted(told) == sorted(webarena_gym.__all__)
-    others = {name: module for name, module in told.items() if module != "webarena_gym.errors"}
+    imported = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    imported = {name: module for name, module in imported.items() if module.startswith("webarena_gym")}
+    assert sorted(imported) == sorted(webarena_gym.__all__)
+    others = {name: module for name, module in imported.items() if module != "webarena_gym.errors"}
     assert others == {name: f"webarena_gym.{module}" for name, module in webarena_gym._LAZY.items()}
 
 
@@ -84,7 +84,7 @@ def test_unknown_names_fail_and_exceptions_share_a_base_and_keep_builtin_classes
 @pytest.mark.parametrize("name", [name for name in exception_classes() if "." not in name])
 def test_an_error_comes_out_of_another_process_as_it_was(name):
     kind = getattr(errors, name)
-    told = {"RefusedError": (503, {"retry-after": "1"}), "ArenaError": (404, "body.task"), "CutOffError": ((7, 5, None),)}
-    error = kind("a message", *told.get(name, ()))
+    arguments = {"RefusedError": (503, {"retry-after": "1"}), "ArenaError": (404, "body.task"), "CutOffError": ((7, 5, None),)}
+    error = kind("a message", *arguments.get(name, ()))
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (kind, "a message", vars(error))

@@ -164,12 +164,12 @@ def test_reinforcement_makes_what_was_better_likelier(tmp_path):
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
     episodes = [([Decision(view, chosen, float(before[chosen]))], float(chosen == 1)) for chosen in (0, 1, 2)]
     broken = ([Decision(view, 2, float(before[2]))], nan)
-    told = improve(network, [[*episodes, broken]], optimizer, settings, Random(0))
+    metrics = improve(network, [[*episodes, broken]], optimizer, settings, Random(0))
     with torch.no_grad():
         (after,) = network([view])
     assert after[1] > before[1]
-    assert told["rollouts"] == 3, "an episode whose browser failed is none"
-    assert told["success"] == pytest.approx(1 / 3)
+    assert metrics["rollouts"] == 3, "an episode whose browser failed is none"
+    assert metrics["success"] == pytest.approx(1 / 3)
     equal = improve(network, [episodes[:1] * 2], optimizer, settings, Random(0))
     assert equal["trained_steps"] == 0, "equal rewards tell nothing"
 

@@ -81,9 +81,9 @@ def test_faults_are_found_and_reduced_to_few_replies(monkeypatch, broken, walk, 
 def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
     arguments = ["fuzz", "--states", "40", "--site", "homepage", "--jobs", "1", "--json"]
     assert main(arguments) == 0
-    said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert said["faults"] == 0
-    assert said["states"] >= 40
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["faults"] == 0
+    assert result["states"] >= 40
     monkeypatch.setattr(InProcessBrowser, "go_back", lambda self: None)
     assert main(arguments) == 1
     out = capsys.readouterr().out

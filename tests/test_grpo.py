@@ -123,8 +123,8 @@ def test_weights_of_all_tokens_sum_to_1(weighting):
 def test_steps_without_an_advantage_are_left_out():
     items = [trajectory(1, 0, FIRST, OTHER), trajectory(0, 7, OWN)]
     steps = weight_steps([(items, [None, 0.5, -1.0])])
-    told = [(item.episode.group, item.rollout, item.number, item.advantage) for item in steps]
-    assert told == [(0, 0, 1, 0.5), (7, 1, 0, -1.0)]
+    keys = [(item.episode.group, item.rollout, item.number, item.advantage) for item in steps]
+    assert keys == [(0, 0, 1, 0.5), (7, 1, 0, -1.0)]
     assert weights(steps) == [pytest.approx(1 / 3)] * 2
     assert weights(weight_steps([(items, [None, 0.5, -1.0])], "step_mean")) == [1 / 4, 1 / 2]
 

@@ -214,7 +214,7 @@ def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large o
         assert other.step(parting)[1] == 1.0
 
 
-@pytest.mark.parametrize(("row", "said"), [
+@pytest.mark.parametrize(("row", "message"), [
     (PlantedRow("shopping", "moon", (("a", 1),)), "shopping.moon"),
     (PlantedRow("shopping", "review", (("moon", 1),)), "expected columns of"),
     (PlantedRow("shopping", "review", (("title", "x"),)), "which the database rejects"),
@@ -222,11 +222,11 @@ def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large o
     (PlantedRow("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
     (PlantedRow("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
 ])  # fmt: skip
-def test_invalid_planted_rows_are_reported(row, said):
+def test_invalid_planted_rows_are_reported(row, message):
     task = replace(suite.load("test")[0], setup=(row,))
     with WebArenaLite(tasks=[task]) as env, pytest.raises(TaskError) as caught:
         env.reset()
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_existing_moderators_are_not_planted_again():

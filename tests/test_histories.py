@@ -90,9 +90,9 @@ def do(browser, act, argument):
             getattr(browser, act)(element, *({"type": ["typed"], "select": [argument]}.get(act, [])))
         else:
             getattr(browser, act)(*([] if argument is None else [argument]))
-        said = ""
+        message = ""
     except ActionError as error:
-        said = str(error)
+        message = str(error)
     page = browser.page()
 
     def held(element):
@@ -103,7 +103,17 @@ def do(browser, act, argument):
     chosen = [option.text for option in page.root.iter("option") if "selected" in option.attrib]
     opened = ["open" in details.attrib for details in page.root.iter("details")]
     focused = None if page.focused is None else page.focused.get("id") or page.focused.tag
-    return said, page.url, page.title, page.root.findtext(".//h1"), page.root.findtext(".//p"), focused, fields, chosen, opened
+    return (
+        message,
+        page.url,
+        page.title,
+        page.root.findtext(".//h1"),
+        page.root.findtext(".//p"),
+        focused,
+        fields,
+        chosen,
+        opened,
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))

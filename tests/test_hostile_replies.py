@@ -88,14 +88,14 @@ def test_an_env_outlives_every_reply(opened, site, variation, monkeypatch):
     for number in range(STEPS):
         if is_over:
             env.reset(seed=number)
-        said = reply(env, places, rng)
-        _, _, terminated, truncated, info = env.step(said)
+        message = reply(env, places, rng)
+        _, _, terminated, truncated, info = env.step(message)
         is_over = terminated or truncated
         seen = env.page.root.text_content()
-        assert "HTTP ERROR 5" not in seen, said[:300]
-        assert "Internal Server Error" not in seen, said[:300]
+        assert "HTTP ERROR 5" not in seen, message[:300]
+        assert "Internal Server Error" not in seen, message[:300]
         is_inside = urlsplit(info["url"]).netloc in HOSTS.values() and info["url"].startswith("http://")
-        assert is_inside or info["url"] == "about:blank" or "can't be reached" in seen, said[:300]
+        assert is_inside or info["url"] == "about:blank" or "can't be reached" in seen, message[:300]
 
 
 def test_pages_may_nest_however_deep():

@@ -25,8 +25,8 @@ class Model:
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(reply, int):
             return Response("busy", status=reply)
-        told = json.dumps({"choices": [{"message": {"content": reply}}]}) if isinstance(reply, str) else ""
-        return reply if isinstance(reply, Response) else Response(told, mimetype="application/json")
+        body = json.dumps({"choices": [{"message": {"content": reply}}]}) if isinstance(reply, str) else ""
+        return reply if isinstance(reply, Response) else Response(body, mimetype="application/json")
 
 
 def ask(model, **options):
@@ -38,14 +38,14 @@ def ask(model, **options):
 @pytest.mark.parametrize(("reply", "passed"), [("right", True), ("Right.", True), ('"wrong"', False), (" **wrong** \n", False)])
 def test_judges_send_all_texts_parse_the_verdict_and_retry_when_busy(reply, passed):
     model = Model(503, reply)
-    said, judge = ask(model)
-    assert said is passed
+    request, judge = ask(model)
+    assert request is passed
     (path, key, question), again = model.asked
     assert (path, key, question) == again
     assert (path, key) == ("/v1/chat/completions", "Bearer key")
     assert (question["model"], question["temperature"]) == ("small", 0)
-    told = {"task": "How far?", "reference": "3 km", "answer": "It's 3 kilometres"}
-    assert json.loads(question["messages"][1]["content"]) == told
+    fields = {"task": "How far?", "reference": "3 km", "answer": "It's 3 kilometres"}
+    assert json.loads(question["messages"][1]["content"]) == fields
     assert judge.name.startswith("small at 127.0.0.1:")
 
 
@@ -67,7 +67,7 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
     assert (key, question["model"]) == ("Bearer theirs", "other")
 
 
-@pytest.mark.parametrize(("reply", "said"), [
+@pytest.mark.parametrize(("reply", "message"), [
     ("perhaps", "expected right or wrong"),
     ("right or wrong", "expected right or wrong"),
     ("", "expected right or wrong"),
@@ -80,14 +80,14 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
     (Response("elsewhere", status=302, headers={"Location": "http://127.0.0.1:9/"}), "302"),
     (Response("busy", status=429, headers={"Retry-After": "3600"}), "the request to the judge .* failed: .* 429"),  # in vain
 ])  # fmt: skip
-def test_unparseable_verdicts_raise(reply, said):
+def test_unparseable_verdicts_raise(reply, message):
     model = Model(reply)
-    with pytest.raises(EvaluationError, match=said):
+    with pytest.raises(EvaluationError, match=message):
         ask(model)
     assert len(model.asked) == 1
 
 
 def test_nobody_there():
-    for url, said in (("http://127.0.0.1:9", "did not answer"), ("file:///etc", "expected http")):
-        with pytest.raises(EvaluationError, match=said):
+    for url, message in (("http://127.0.0.1:9", "did not answer"), ("file:///etc", "expected http")):
+        with pytest.raises(EvaluationError, match=message):
             ChatJudge("small", base_url=url, deadline_s=0.1)("a", "b", "c")

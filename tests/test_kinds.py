@@ -106,17 +106,17 @@ def test_kinds_validate_values_and_notes_become_part_of_the_block():
         parse_task(TASK | {"eval": with_form(answer(fuzzy_match="3"), unit="furlong")})
 
 
-@pytest.mark.parametrize(("content", "told"), [
+@pytest.mark.parametrize(("content", "message"), [
     (b"a short text", "a short text"),
     (b"long " * 50_000, "long " * 40 + "... (250,000 bytes)"),
     (b"\x89PNG\r\n\0\0IHDR\0\1" + bytes(range(256)) * 400 + b"Made by Ann", "IHDR  !\"#$%&'()*+,-./0123"),
     (bytes(5000), "... (5,000 bytes)"),
 ])  # fmt: skip
-def test_failed_file_checks_show_a_readable_excerpt_and_the_length(tmp_path, content, told):
+def test_failed_file_checks_show_a_readable_excerpt_and_the_length(tmp_path, content, message):
     (tmp_path / "a").write_bytes(content)
     (verdict,) = evaluate(file_holds("a", "tea" * 1000), "", replace(answer_outcome(""), files=tmp_path))
     assert not verdict.passed
-    assert verdict.found.startswith(told)
+    assert verdict.found.startswith(message)
     assert verdict.expected == "teatea" * 33 + "te... (3,000 bytes)"
     assert len(verdict.reason) < 500
     assert verdict.reason.isprintable()
@@ -209,7 +209,7 @@ def test_program_html_and_state():
         assert not passes(rows(query, [[7]], [name]))
 
 
-@pytest.mark.parametrize(("block", "said"), [
+@pytest.mark.parametrize(("block", "message"), [
     ({"eval_types": []}, "no checks"), (string(nearly="x"), "unknown comparison 'nearly'"),
     (string(), "without reference_answers"), ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
     (html("p >", {"exact_match": ""}), "not a CSS selector"), (html("document.title", {"exact_match": ""}), "is a script"),
@@ -219,6 +219,6 @@ def test_program_html_and_state():
     (rows("SELECT 1", [], wrong=1), "has the unknown key 'wrong'; expected one of 'site'"),
     (rows("SELECT 1", [[1]], site="map"), "cannot be read here"),
 ])  # fmt: skip
-def test_a_broken_check_raises_and_never_scores(block, said):
-    with pytest.raises(EvaluationError, match=said):
+def test_a_broken_check_raises_and_never_scores(block, message):
+    with pytest.raises(EvaluationError, match=message):
         evaluate(block, "", outcome("x"))

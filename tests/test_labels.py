@@ -142,10 +142,10 @@ def test_explorations_respect_their_step_limit_and_are_deterministic():
 def test_the_command_writes_a_network_that_knows_what_strange_labels_do(tmp_path):
     walked = {"walk": 20, "worlds": (1101,), "variation": "layout", "templates": ("shopping.account_place",)}
     settings = RememberSettings(model=STARTER, out=tmp_path, **walked)
-    told = remember(settings)
-    assert 0 < told["labels_tried"] <= 20
+    result = remember(settings)
+    assert 0 < result["labels_tried"] <= 20
     written_ns = (tmp_path / "labels.json").stat().st_mtime_ns
-    assert remember(settings) == told
+    assert remember(settings) == result
     assert (tmp_path / "labels.json").stat().st_mtime_ns == written_ns
     (before, _), (after, _) = load_pointer(STARTER), load_pointer(tmp_path)
     account = "a shop.test /customer /account"

@@ -444,12 +444,12 @@ def test_totals_are_shown_in_standard_worlds_only(scale, is_told):
     world = load_world(WORLD, scale)
     databases = world.open()
     university = rows(databases, "wikipedia", "SELECT title FROM article WHERE kind = 'university' ORDER BY 1")[0][0]
-    told = {
+    texts = {
         ("map", "nearby?place=5&category=cafe"): "Walking time",
         ("shopping_admin", "admin/admin/dashboard/"): "<th>Items</th>",
         ("wikipedia", f"wiki/{university.replace(' ', '_')}"): "Prize winners",
     }
-    for (site, path), words in told.items():
+    for (site, path), words in texts.items():
         page = Visitor(databases, world, site, PLAIN).open(f"http://{HOSTS[site]}/{path}")
         assert page.status == 200
         assert (words in page.html) == is_told, path
@@ -494,8 +494,10 @@ def test_the_tables_hold_what_a_reader_finds_in_reviews(world):
         product = goods[product_id]
         thing = Thing(product.noun, product.brand, tuple(product.attributes))
         found = read_opinions(text, thing, is_held_out=True)
-        told = world["shopping"].connection.execute("SELECT * FROM review_opinion WHERE review_id = ?", (review_id,)).fetchall()
-        for row in told:
+        opinions = (
+            world["shopping"].connection.execute("SELECT * FROM review_opinion WHERE review_id = ?", (review_id,)).fetchall()
+        )
+        for row in opinions:
             opinion = Opinion(
                 **{name: row[name] for name in ("aspect", "strength", "voice", "who", "compared_with")},
                 **{name: bool(row[name]) for name in ("is_good", "agrees", "is_retracted")},
@@ -521,8 +523,8 @@ def test_every_post_and_comment_has_its_facts(world):
     query = """SELECT s.submission_id, f.kind, subject, place, body, title, coalesce(p.point, '') FROM submission s
         JOIN submission_fact f USING (submission_id)
         LEFT JOIN submission_point p ON s.submission_id = p.submission_id AND p.kind = 'reason' AND position = 1"""
-    told = rows(world, "reddit", query)
-    for number, kind, subject, place, body, title, reason in Random(6).sample(told, 400):
+    found_rows = rows(world, "reddit", query)
+    for number, kind, subject, place, body, title, reason in Random(6).sample(found_rows, 400):
         text = f"{title} {body}".lower()
         assert place.lower() in text, number
         if body[:1].isupper() or kind == "report":  # careless writers misspell, but no names
@@ -584,8 +586,8 @@ def test_merged_requests_close_their_issues(world):
         if request["state"] == "merged":
             closed += 1
             assert (issue["state"], issue["closed_at"]) == ("closed", request["merged_at"])
-            said = "SELECT group_concat(body, ' ') FROM note WHERE issue_id = ? AND created_at = ?"
-            assert f"!{request['iid']}" in db.execute(said, (issue["issue_id"], issue["closed_at"])).fetchone()[0]
+            query = "SELECT group_concat(body, ' ') FROM note WHERE issue_id = ? AND created_at = ?"
+            assert f"!{request['iid']}" in db.execute(query, (issue["issue_id"], issue["closed_at"])).fetchone()[0]
         else:
             assert issue["state"] == "opened"
     assert closed > 300
@@ -603,8 +605,8 @@ def test_issue_texts_match_their_labels_and_comments_are_not_repeated(world):
         texts = column(world, "gitlab", f"SELECT title || ' ' || issue.description FROM {labels} WHERE name = ?", label)
         assert len(texts) > 200
         assert [text for text in texts if not re.search(pattern, text, re.IGNORECASE)] == []
-    said = "json_group_array(body), count(*) - count(DISTINCT lower(body))"
-    for bodies, again in db.execute(f"SELECT {said} FROM note WHERE NOT is_system GROUP BY issue_id, merge_request_id"):
+    columns = "json_group_array(body), count(*) - count(DISTINCT lower(body))"
+    for bodies, again in db.execute(f"SELECT {columns} FROM note WHERE NOT is_system GROUP BY issue_id, merge_request_id"):
         assert again <= 1, bodies
 
 

@@ -184,8 +184,8 @@ def test_solutions_lead_through_the_sites_of_another_layout(opened, world_seed, 
 
 def test_the_suite_s_tasks_keep_their_ids_and_intents_in_another_layout():
     plain, other = task_suite.load("test"), task_suite.load("test", variation="layout")
-    told = [[(task.task_id, task.intent, task.eval) for task in tasks] for tasks in (plain, other)]
-    assert told[0] == told[1]
+    contents = [[(task.task_id, task.intent, task.eval) for task in tasks] for tasks in (plain, other)]
+    assert contents[0] == contents[1]
     assert sum(first.solution != second.solution for first, second in zip(plain, other, strict=True)) > len(plain) / 2
     assert task_suite.find(other[0].task_id, "layout") == other[0]
     assert task_suite.select([other[0].task_id], "layout") == other[:1]

@@ -29,14 +29,14 @@ class TestLogins:
         assert browser.page().url == f"http://portal.test{login.proof.format(user='ann')}"
         assert is_signed_in(browser, login, "http://portal.test", ANN)
 
-    @pytest.mark.parametrize(("login", "address", "user", "said"), [
+    @pytest.mark.parametrize(("login", "address", "user", "message"), [
         (LOGIN, "http://portal.test", "bo", "bo could not sign in at http://portal.test/in.*That is not right"),
         (LOGIN._replace(path=""), "http://nowhere.test", "ann", "can't be reached"),
         (LOGIN._replace(path=""), "http://portal.test/hello", "ann", "no user field"),
         (LOGIN._replace(user="button"), "http://portal.test", "ann", "cannot be used"),
     ])  # fmt: skip
-    def test_refused(self, browser, login, address, user, said):
-        with pytest.raises(ServerError, match=said):
+    def test_refused(self, browser, login, address, user, message):
+        with pytest.raises(ServerError, match=message):
             log_in(browser, login, address, Account(user, "pw"))
 
 

@@ -41,7 +41,7 @@ def test_pages_look_right_to_a_person(looker, site):
 
 @needs.chromium
 @needs.axe
-@pytest.mark.parametrize(("html", "said"), [
+@pytest.mark.parametrize(("html", "message"), [
     ("<p style='color:#aaa'>faint</p>", "color-contrast"),
     ("<input aria-label=q style='color:#fff'>", "what is typed has too little contrast"),
     ("<style>::placeholder {color: #ccc}</style><input aria-label=q placeholder=q>", "::placeholder has too little contrast"),
@@ -59,7 +59,7 @@ def test_pages_look_right_to_a_person(looker, site):
     ("<style>header {height: 300px}</style>", "the header takes 300 pixels"),
     ("<p><div>x</div></p>", "unexpected-end-tag"),
 ])  # fmt: skip
-def test_the_looker_knows_what_is_wrong(looker, html, said):
+def test_the_looker_knows_what_is_wrong(looker, html, message):
     world = load_world(0)
     visitor = Visitor(world.open(), world, "homepage")
 
@@ -68,7 +68,7 @@ def test_the_looker_knows_what_is_wrong(looker, html, said):
         return [fault for wrong in found.values() for fault in wrong]
 
     assert faults(FINE) == []
-    assert said in " ".join(faults(FINE + html))
+    assert message in " ".join(faults(FINE + html))
 
 
 @needs.chromium

@@ -29,9 +29,9 @@ def test_clipped_loss_by_hand():
     now = tensor([0.75, 0.75, 0.25, 0.5]).log().requires_grad_()
     advantages = tensor([1.0, -1.0, -1.0, 2.0])
     # ratios 1.5, 1.5, 0.5, 1; clipped to [0.8, 1.3]
-    loss, told = clipped(now, sampled, advantages, tensor([0.25] * 4), clip_high=0.3)
+    loss, metrics = clipped(now, sampled, advantages, tensor([0.25] * 4), clip_high=0.3)
     assert loss.item() == pytest.approx(-0.25 * (1.3 - 1.5 - 0.8 + 2.0))
-    assert told["clipped"] == 2
+    assert metrics["clipped"] == 2
     loss.backward()
     # Where the clip acts there is no gradient; elsewhere it is -w r A.
     assert now.grad.tolist() == pytest.approx([0, 0.25 * 1.5, 0, -0.5])
@@ -41,9 +41,9 @@ def test_kl_mismatch_and_logprobs_by_hand():
     policy, reference = tensor([0.5]).log(), tensor([0.25]).log()
     expected = 0.5 - math.log(0.5) - 1
     assert losses.k3(policy, reference).item() == pytest.approx(expected)
-    loss, told = clipped(policy, policy, tensor([0.0]), tensor([1.0]), kl_weight=0.1, reference=reference)
+    loss, metrics = clipped(policy, policy, tensor([0.0]), tensor([1.0]), kl_weight=0.1, reference=reference)
     assert loss.item() == pytest.approx(0.1 * expected)
-    assert told["kl"] == pytest.approx(expected)
+    assert metrics["kl"] == pytest.approx(expected)
     some, others = -torch.rand(2, 1000, generator=torch.Generator().manual_seed(0)) * 5
     assert losses.k3(some, others).min() >= 0
     gap = losses.mismatch(tensor([0.5, 0.25]).log(), tensor([0.5, 0.5]).log())
@@ -66,9 +66,9 @@ def test_the_ratio_of_a_sequence_by_hand():
     # Responses of two tokens and of one: ratios 2 and 0.5 (their geometric mean is 1), and 1.5, which is clipped to 1.2.
     old = tensor([0.25, 0.5, 0.5]).log()
     now = tensor([0.5, 0.25, 0.75]).log().requires_grad_()
-    loss, told = clipped(now, old, tensor([1.0, 1.0, 2.0]), tensor([0.25, 0.25, 0.5]), lengths=[2, 1], ratio="sequence")
+    loss, metrics = clipped(now, old, tensor([1.0, 1.0, 2.0]), tensor([0.25, 0.25, 0.5]), lengths=[2, 1], ratio="sequence")
     assert loss.item() == pytest.approx(-(0.5 * 1 + 0.5 * 1.2 * 2))
-    assert told["clipped"] == 1
+    assert metrics["clipped"] == 1
     loss.backward()
     # Each token of the first response moves the ratio alike: -sum(w) r A / 2. The second is cut.
     assert now.grad.tolist() == pytest.approx([-0.25, -0.25, 0])
@@ -86,8 +86,8 @@ def test_importance_weights_scale_the_objective_and_not_the_kl(monkeypatch, corr
     old, sampled = tensor([0.6, 0.2, 0.8, 0.1]).log(), tensor([0.2, 0.4, 0.5, 0.1]).log()
     now, reference = old.clone().requires_grad_(), tensor([0.5] * 4).log()
     options = {"sampled": sampled, "lengths": [2, 2], "correction": correction, "reference": reference, "kl_weight": 0.1}
-    loss, told = clipped(now, old, tensor([1.0] * 4), tensor([1.0] * 4), **options)
-    assert loss.item() == pytest.approx(-sum(weights) + 0.1 * told["kl"], abs=1e-5)
+    loss, metrics = clipped(now, old, tensor([1.0] * 4), tensor([1.0] * 4), **options)
+    assert loss.item() == pytest.approx(-sum(weights) + 0.1 * metrics["kl"], abs=1e-5)
     clipped(now, old, tensor([1.0] * 4), tensor([1.0] * 4), **{**options, "kl_weight": 0.0})[0].backward()
     assert now.grad.tolist() == pytest.approx([-weight for weight in weights], abs=1e-5)
 

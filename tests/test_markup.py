@@ -43,7 +43,7 @@ def test_other_layouts_are_as_sound(site):
     assert {page.url: found for page in pages if (found := problems(page.html))} == {}
 
 
-@pytest.mark.parametrize(("html", "said"), [
+@pytest.mark.parametrize(("html", "message"), [
     ("<p><div>x</div></p>", "unexpected-end-tag"), ("<span><div>x</div></span>", "<div> in <span>"),
     ("<a href=/x><button>x</button></a>", "<button> in <a>"), ("<form><form></form></form>", "unexpected-start-tag"),
     ("<ul><a href=/x>x</a></ul>", "<a> in <ul>"), ("<input name=q>", "a field without a label: input q"),
@@ -53,9 +53,9 @@ def test_other_layouts_are_as_sound(site):
     ("<a href=javascript:x>x</a>", "a script in href"),
     ("<form method=post><button>x</button></form>", "a form without its key"), ("<h1>again</h1>", "the page has 2 <h1>"),
 ])  # fmt: skip
-def test_the_checker_knows_what_is_wrong(html, said):
+def test_the_checker_knows_what_is_wrong(html, message):
     assert problems(GOOD.format("<p>fine</p>")) == []
-    assert said in " ".join(problems(GOOD.format(html)))
+    assert message in " ".join(problems(GOOD.format(html)))
 
 
 @pytest.mark.sampled(3)

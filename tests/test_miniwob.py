@@ -171,9 +171,9 @@ def test_invalid_tasks_and_data_modes_are_rejected(env, monkeypatch):
 
 def test_only_the_pages_are_served():
     def status(path):
-        said = []
-        list(miniwob.site({"PATH_INFO": path}, lambda line, _: said.append(line)))
-        return said[0][:3]
+        messages = []
+        list(miniwob.site({"PATH_INFO": path}, lambda line, _: messages.append(line)))
+        return messages[0][:3]
 
     assert status("/miniwob/click-test.html") == "200"
     for path in ("/", "/miniwob", "/../__init__.py", "//etc/passwd", "/miniwob/none.html", "/miniwob/a\0.html"):

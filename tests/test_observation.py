@@ -110,7 +110,7 @@ def test_headers_show_tabs_and_labels_match_by_case_folding_or_unique_part():
         assert seen.nodes[label].element is seen.element(wanted)
 
 
-@pytest.mark.parametrize(("html", "elements", "wanted", "said"), [
+@pytest.mark.parametrize(("html", "elements", "wanted", "message"), [
     (SHOP, "label", "bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
     (SHOP, "label", "Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
     (SHOP, "label", "Zzz", "no element 'Zzz'; labels on this page include '"),
@@ -120,10 +120,10 @@ def test_headers_show_tabs_and_labels_match_by_case_folding_or_unique_part():
     (SHOP, "id", "99", "the ids on this page are 0 to 12"),
     ("<p>x</p>", "id", "0", "no interactive elements"),
 ])  # fmt: skip
-def test_other_addresses_are_errors_that_name_the_nearest(html, elements, wanted, said):
+def test_other_addresses_are_errors_that_name_the_nearest(html, elements, wanted, message):
     with pytest.raises(ActionError) as caught:
         observe(page(html), elements=elements).element(wanted)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 LONG = "<body>" + "".join(f'<p>Line {number} <a href="/{number}">link</a></p>' for number in range(100)) + "</body>"

@@ -172,8 +172,8 @@ def test_the_history_keeps_what_was_highlighted_and_a_snapshot_carries_it():
         assert restored == info
         assert all(f"URL: {url}\n" in observation for url in urls)
     first, second, third, _ = (turn.page for turn in parse_chat(info["goal"], info["messages"])[0])
-    said = [reply(page) for reply, page in zip(REPLIES[:3], pages, strict=False)]
-    assert (first, second, third) == tuple(map(pivotal_text, pages, said))
+    outputs = [reply(page) for reply, page in zip(REPLIES[:3], pages, strict=False)]
+    assert (first, second, third) == tuple(map(pivotal_text, pages, outputs))
     assert "'My Account'" in first
     assert "Welcome" in pages[0]
     assert "Welcome" not in first
@@ -227,13 +227,13 @@ def test_plans_may_be_as_deep_as_an_episode_is_long():
 
 def scripted(payload):
     """Plan, go wrong under a plan of its own, prune it, and take the solution from there, by what the conversation shows alone."""
-    told = payload["messages"][1]["content"]
-    done, text = told.count("REASON: solution"), told.rpartition("CURRENT OBSERVATION:\n")[2]
-    if "[1]" not in told.partition("PLANS:")[2].partition("INTERACTION")[0] and "resumed because" not in told:
+    content = payload["messages"][1]["content"]
+    done, text = content.count("REASON: solution"), content.rpartition("CURRENT OBSERVATION:\n")[2]
+    if "[1]" not in content.partition("PLANS:")[2].partition("INTERACTION")[0] and "resumed because" not in content:
         reason, action, pivot = "plan", "note [The account has the orders.]\nbranch [0] [Look into the wish list]", WISH_LIST
-    elif "resumed because" not in told and "none under this plan" in told:
+    elif "resumed because" not in content and "none under this plan" in content:
         reason, action, pivot = "try", f"click [{number(text, WISH_LIST)}]", WISH_LIST
-    elif "resumed because" not in told:
+    elif "resumed because" not in content:
         reason, action, pivot = "give up", "prune [0] [The wish list has no orders]", "My Account"
     else:
         wanted = TASK.solution[min(done, len(TASK.solution) - 1)].action
@@ -255,18 +255,18 @@ def test_an_endpoint_plans_goes_wrong_prunes_and_solves(monkeypatch, capsys, tmp
         options = ["--policy", "chat:good", "--system", "occam", "--templates", TEMPLATE, "--limit", "1", "--max-steps", "12"]
         command.main([*options, "--save", str(tmp_path / "episodes.jsonl"), "--json"])
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["success"] == 1.0
-    told = [payload["messages"][1]["content"] for payload in server.asked]
-    assert "[1] (active) Look into the wish list" in told[1]
-    assert "- Step 0: The account has the orders." in told[1]
-    assert "STEP:\n2 of 12" in told[1]
-    assert "REASON: try" in told[2]
-    assert "REASON: plan" not in told[2]
-    assert "[0] (active) Reach the objective" in told[3]
-    assert "resumed because: The wish list has no orders" in told[3]
-    assert "Look into" not in told[3].partition("INTERACTION HISTORY")[0]
-    assert told[3].rpartition("CURRENT OBSERVATION:\n")[2] == told[0].rpartition("CURRENT OBSERVATION:\n")[2]
-    assert f"'{WISH_LIST}'" in told[2].partition("CURRENT OBSERVATION")[0]  # what it highlighted
-    assert "Best Sellers" not in told[2].partition("CURRENT OBSERVATION")[0]
+    contents = [payload["messages"][1]["content"] for payload in server.asked]
+    assert "[1] (active) Look into the wish list" in contents[1]
+    assert "- Step 0: The account has the orders." in contents[1]
+    assert "STEP:\n2 of 12" in contents[1]
+    assert "REASON: try" in contents[2]
+    assert "REASON: plan" not in contents[2]
+    assert "[0] (active) Reach the objective" in contents[3]
+    assert "resumed because: The wish list has no orders" in contents[3]
+    assert "Look into" not in contents[3].partition("INTERACTION HISTORY")[0]
+    assert contents[3].rpartition("CURRENT OBSERVATION:\n")[2] == contents[0].rpartition("CURRENT OBSERVATION:\n")[2]
+    assert f"'{WISH_LIST}'" in contents[2].partition("CURRENT OBSERVATION")[0]  # what it highlighted
+    assert "Best Sellers" not in contents[2].partition("CURRENT OBSERVATION")[0]
     (record,) = (json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines())
     assert [step["reply"].rpartition("\n")[2].partition(" ")[0] for step in record["steps"][:3]] == ["noop", "click", "goto"]
     assert all("OBSERVATION DESCRIPTION" in step["reply"] for step in record["steps"])
@@ -280,9 +280,9 @@ def test_a_fork_goes_on_with_the_same_plans():
     while not done:
         _, restored = other.restore(env.snapshot())
         ways = []
-        for told in (info, restored):
+        for step_info in (info, restored):
             chat = OccamPolicy(ScriptedPolicy(lambda request: scripted({"messages": request.info["messages"]})["content"]), 15)
-            chat.ask([Request(0, None, told)])
+            chat.ask([Request(0, None, step_info)])
             ways.append(chat.replies())
         assert ways[0] == ways[1]
         assert OccamEpisode(info).build_messages(15) == OccamEpisode(restored).build_messages(15)
@@ -362,11 +362,11 @@ def test_rounds_are_the_inverse_of_the_history(goal, page, turns):
 def test_settings_that_hide_the_plans_are_refused():
     given = policy_defaults("chat:good", "occam") | {"system": "occam"}
     create_policy(EvaluationSettings(policy="chat:good", **given)).close()
-    for change, said in (
+    for change, message in (
         ({"policy": "random"}, "policy 'random'; expected chat:MODEL"),
         ({"history": "none"}, "history 'none'"),
         ({"thoughts": False}, "thoughts False"),
         ({"elements": "label"}, "elements 'label'"),
     ):
-        with expect_error(ValueError, "system", "'occam'", said):
+        with expect_error(ValueError, "system", "'occam'", message):
             create_policy(EvaluationSettings(**{"policy": "chat:good", **given, **change}))

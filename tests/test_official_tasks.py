@@ -71,9 +71,9 @@ def test_every_task_loads_resolves_compiles_and_begins_signed_in_where_it_must(n
             assert set(task.sites) == {"map", "shopping_admin"}
         assert not {"shopping", "reddit"} <= set(entered)  # whose cookies clash on one host
     # The benchmark's own code has no fuzzy matches in pages, which the two others brought in.
-    assert all("unknown comparison 'fuzzy_match'" in said for said in refused["webarena"])
+    assert all("unknown comparison 'fuzzy_match'" in problems for problems in refused["webarena"])
     expected = {"test.vab": 4, "test.r1": 6, "train.vab": 0, "train.r1": 32}[name]
-    assert {rules: len(said) for rules, said in refused.items()} == {"webarena": expected, "vab": 0, "r1": 0}
+    assert {rules: len(problems) for rules, problems in refused.items()} == {"webarena": expected, "vab": 0, "r1": 0}
     if name == "train.vab":  # a note beside the evaluation belongs into it
         assert next(task for task in found if task.task_id == "570").eval["string_note"]
         assert sum("annotation_note" in task.eval for task in found) == 1
@@ -114,23 +114,23 @@ def places():
 
 def writing(locator, text):
     """The script that puts a text where a locator looks for it."""
-    said = json.dumps(text)
+    literal = json.dumps(text)
     where, _, how = locator.rpartition(".")
     if not locator:
-        return f"document.getElementById('anywhere').innerText = {said}"
+        return f"document.getElementById('anywhere').innerText = {literal}"
     if locator.startswith("func:gitlab"):
         name = locator.split("'")[1]
-        return f"document.getElementById('member').innerText = '@{name}', document.getElementById('role').innerText = {said}"
+        return f"document.getElementById('member').innerText = '@{name}', document.getElementById('role').innerText = {literal}"
     if locator.startswith("[...document"):
         post = "document.querySelector('.submission__inner')"
-        return f"{post}.innerHTML = '<a>link</a>', {post}.firstChild.setAttribute('href', {said})"
+        return f"{post}.innerHTML = '<a>link</a>', {post}.firstChild.setAttribute('href', {literal})"
     if " + " in locator:
-        return f"{locator.split('.outerText')[0]}.innerText = {said}"
+        return f"{locator.split('.outerText')[0]}.innerText = {literal}"
     if how.startswith("getAttribute"):
-        return f"{where}.setAttribute({how.split('(')[1].rstrip(')')}, {said})"
+        return f"{where}.setAttribute({how.split('(')[1].rstrip(')')}, {literal})"
     if how == "toString()":
-        return f"{where} = {said} === 'true'"
-    return f"{where}.{'innerText' if how == 'outerText' else how} = {said}"
+        return f"{where} = {literal} === 'true'"
+    return f"{where}.{'innerText' if how == 'outerText' else how} = {literal}"
 
 
 def required(target):
@@ -160,15 +160,15 @@ def test_every_locator_and_comparison_passes_where_it_should_and_only_there(plac
             shop.page = monospace
             browser.start([f"{address}/page"], {})
         sku = locator.split("'")[1] if locator.startswith("func:shopping") else ""
-        for said in (required(target), "3" if "selectedIndex" in locator else "something else"):
+        for text in (required(target), "3" if "selectedIndex" in locator else "something else"):
             if sku:
-                shop.reviews = {sku: [{"nickname": "older"}, {"nickname": said, "ratings": [{"percent": said}]}]}
+                shop.reviews = {sku: [{"nickname": "older"}, {"nickname": text, "ratings": [{"percent": text}]}]}
             else:
-                browser.run_script(writing(locator, said))
+                browser.run_script(writing(locator, text))
             for rules in RULES:
                 if rules != "webarena" or comparison in IN_PAGES_OF_WEBARENA:
                     verdict = verdict_of({**target, "url": "last"}, browser, urls, rules)
-                    assert verdict.passed is (said == required(target)), (rules, target, verdict)
+                    assert verdict.passed is (text == required(target)), (rules, target, verdict)
         seen["prepared"] += "prep_actions" in target
         seen[locator.partition("(")[0] if locator.startswith("func:") else "script" if locator else "whole page"] += 1
     assert {name for name, count in seen.items() if count} == {

@@ -91,14 +91,14 @@ def test_polygons_cover_their_areas_and_slices_of_a_pie_have_their_order(databas
 def test_an_answer_is_what_the_pictures_of_its_ground_show(task, databases):
     ((answer, ground),) = task.grounds.items()
     shown = [facts(databases[task.sites[0]].connection, *name.split("/")) for name in ground.operands]
-    said = [part.rpartition(": ")[2] for part in answer.split("; ")]
+    items = [part.rpartition(": ")[2] for part in answer.split("; ")]
     if "boxes" in task.template:
         boxes = [each["box"] for each in shown]
         assert all(boxes.count(colour) == int(count) for colour, count in (part.split(": ") for part in answer.split("; ")))
         return
     values = [str(value) for each in shown for fact in each.values() for value in (fact if isinstance(fact, list) else [fact])]
-    assert said
-    assert {*said} <= {*values}
+    assert items
+    assert {*items} <= {*values}
 
 
 @pytest.mark.parametrize(("name", "variation"), [

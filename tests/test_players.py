@@ -120,8 +120,8 @@ def test_episodes_are_played_while_nobody_takes_those_that_are_over(tmp_path):
     with closing(Players(partial(make_player_of_long_replies, str(pipe)), 1, num_envs=24)) as players:
         players.submit(EPISODES)
         begun = 0
-        with pipe.open("rb", buffering=0) as told:
-            while begun < len(EPISODES) and select.select([told], [], [], 120)[0] and (part := told.read(100)):
+        with pipe.open("rb", buffering=0) as pipe_file:
+            while begun < len(EPISODES) and select.select([pipe_file], [], [], 120)[0] and (part := pipe_file.read(100)):
                 begun += len(part)
         assert begun == len(EPISODES)
         assert {episode.number for episode, _ in players.play()} == {episode.number for episode in EPISODES}

@@ -45,15 +45,15 @@ def test_workers_end_with_their_parent(tmp_path, way, number):
     process = subprocess.Popen(
         [sys.executable, script, pipe], env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
     )
-    said = b""
-    with pipe.open("rb", buffering=0) as told:
-        while len(said.split()) < 2 or not said.endswith(b" "):
-            part = told.read(100)
+    output = b""
+    with pipe.open("rb", buffering=0) as pipe_file:
+        while len(output.split()) < 2 or not output.endswith(b" "):
+            part = pipe_file.read(100)
             assert part, "a worker ended by itself"
-            said += part
+            output += part
     process.send_signal(number)
     assert process.wait(timeout=120)
-    assert all(ends(int(pid)) for pid in said.split())
+    assert all(ends(int(pid)) for pid in output.split())
 
 
 def fail_for_odd(number):

@@ -31,12 +31,12 @@ def test_thoughts_stay_where_the_style_builds_on_them(style):
 
 def reflecting(payload):
     """Plan the task in the first thought, go wrong, see in the own thoughts how far it is, and act on that; count only what was thought."""
-    said = [message["content"] for message in payload["messages"] if message["role"] == "assistant"]
-    done = sum("done: " in reply for reply in said)
-    if len(said) == 0:
+    replies = [message["content"] for message in payload["messages"] if message["role"] == "assistant"]
+    done = sum("done: " in reply for reply in replies)
+    if len(replies) == 0:
         plan = "<think>Plan: take the solution. Oops: this is wrong.</think>"
         return {"content": f'{plan}<answer>do(action="Scroll Down")</answer>'}
-    if not any("Oops" in reply for reply in said):
+    if not any("Oops" in reply for reply in replies):
         return {"content": '<answer>exit(message="lost")</answer>'}  # it does not remember its plan
     solution = next(task for task in load("test") if task.intent == goal_of(payload)).solution
     action = solution[min(done, len(solution) - 1)].action

@@ -110,7 +110,9 @@ def all_texts(is_held_out):
         yield from ((facts.register == "careless", part) for part in text)
     for thread, post, comments in drawn_threads(60, is_held_out):
         yield from ((thread.post.register == "careless", part) for part in post)
-        yield from ((said.facts.register == "careless", text) for said, text in zip(thread.comments, comments, strict=True))
+        yield from (
+            (comment.facts.register == "careless", text) for comment, text in zip(thread.comments, comments, strict=True)
+        )
     for _, issue in drawn_issues(60, is_held_out):
         yield from ((False, part) for part in issue)
 
@@ -164,8 +166,8 @@ def test_registers_keep_every_negation():
     wanted = len(NEGATION.findall(text))
     for register, number in product(grammar.REGISTERS, range(20)):
         from_it = apply_register(text, register, Dice(f"{register}/{number}"))
-        said = re.sub(r"\b(does|is|have|would|do|did|was|could|has|wo|ca)nt\b", r"\1n't", from_it)
-        assert len(NEGATION.findall(said)) == wanted, from_it
+        message = re.sub(r"\b(does|is|have|would|do|did|was|could|has|wo|ca)nt\b", r"\1n't", from_it)
+        assert len(NEGATION.findall(message)) == wanted, from_it
 
 
 def test_contradictory_opinions_are_rejected_and_verdicts_come_last():

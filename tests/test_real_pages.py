@@ -92,13 +92,13 @@ def play(env, run):
     """Return the text of the page after an agent has done a case, and what went wrong before."""
     one, value = RUNS[run]
     _, _, _, _, info = env.step(f"goto('http://controls.test/page/{run}')")
-    first, problems, told = info["page"], [], []
+    first, problems, messages = info["page"], [], []
     for action, element in replies_of(one, value):
         if action == "-":
             problems += [f"{element} is listed"] if element in env.unwrapped.observation.nodes else []
             continue
         _, _, _, _, info = env.step(action)
-        told.append(info["page"])
+        messages.append(info["page"])
         if "failure" in info:
             env.reset()
             problems.append(info["failure"])
@@ -107,7 +107,7 @@ def play(env, run):
             problems.append(f"{action}: {info['action_error']}")
     while len(env.unwrapped.page.tabs) > 1:
         env.step("tab_close()")
-    return first, "\n".join(told), problems
+    return first, "\n".join(messages), problems
 
 
 def fits(one, value, text):
@@ -121,7 +121,7 @@ class Person:
     """Does the steps of a case with plain Playwright: with the mouse, the keys, and what a window of the browser asks."""
 
     def __init__(self, page, url):
-        self.page, self.told, self.dialogs = page, "", []
+        self.page, self.message, self.dialogs = page, "", []
         page.on("dialog", self.answer)
         page.goto(url)
 
@@ -158,7 +158,7 @@ class Person:
             case "Get":
                 with page.expect_download() as got:
                     self.find(label).click()
-                self.told = f"Downloaded {got.value.suggested_filename}"
+                self.message = f"Downloaded {got.value.suggested_filename}"
                 self.saved = got.value.path().read_bytes()
             case "Upload":
                 field = self.find(label, is_shown=False)
@@ -246,7 +246,7 @@ def test_a_person_comes_to_what_is_expected(strolls, run):
             person.do(*step)
     for _ in range(40):
         newest = person.page.context.pages[-1]
-        text = person.told + "\n".join(frame.inner_text("body") for frame in newest.frames if not frame.is_detached())
+        text = person.message + "\n".join(frame.inner_text("body") for frame in newest.frames if not frame.is_detached())
         if fits(one, value, text.replace("\xa0", " ")):
             break
         newest.wait_for_timeout(50)
@@ -293,8 +293,8 @@ def test_files_go_with_a_snapshot(make_env, browser):
         assert '<input label="File" type="file" value="report.csv"' in page
         assert "f=report.csv" in env.step("click('Send')")[4]["page"]
     env.step(f"goto('http://controls.test/page/{run}')")
-    said = env.step("select_option('File', 'none.txt')")[4]["action_error"]
-    assert 'takes a file by its name, not "none.txt"; available files: a.csv,' in said
+    error = env.step("select_option('File', 'none.txt')")[4]["action_error"]
+    assert 'takes a file by its name, not "none.txt"; available files: a.csv,' in error
     env.reset()
     env.step(f"goto('http://controls.test/page/{run}')")
     assert (

@@ -132,8 +132,8 @@ def test_it_opens_with_a_task_that_was_learned_and_one_that_was_not(open_file):
     before, after = ([trajectory(own[place], task_id=task) for task, own in outcomes.items()] for place in (0, 1))
     page = open_file({"cloned": before, "reinforced": after})
     page.wait_for_selector("#about:has-text('reinforced, t/3')")
-    told = [line.split() for line in page.locator("#telling li").all_inner_texts()]
-    assert [line[:3] for line in told] == [["Solved", "by", "“reinforced”"], ["Solved", "by", "neither"]]
+    lines = [line.split() for line in page.locator("#telling li").all_inner_texts()]
+    assert [line[:3] for line in lines] == [["Solved", "by", "“reinforced”"], ["Solved", "by", "neither"]]
     page.locator("#telling a").nth(2).click()
     page.wait_for_selector("#about:has-text('cloned, t/2')")
     first, second = (page.locator(part).bounding_box()["y"] for part in ("#viewer", "#results"))
@@ -392,10 +392,10 @@ def test_each_token_has_its_probability_as_a_colour(open_file):
         tokens = page.locator(".tokens li")
         assert tokens.all_inner_texts() == [str(int(100 * math.exp(value) + 0.5)) for value in step.logprobs]
         if step.logprobs:
-            told = page.locator(".field", has=page.locator(".tokens")).locator("p").inner_text()
-            entropy = float(re.search(r"entropy ([\d.]+) nats", told).group(1))
+            text = page.locator(".field", has=page.locator(".tokens")).locator("p").inner_text()
+            entropy = float(re.search(r"entropy ([\d.]+) nats", text).group(1))
             assert entropy == pytest.approx(-sum(step.logprobs) / len(step.logprobs), abs=1e-3)
-            assert told.startswith(f"{len(step.logprobs)} token{'' if len(step.logprobs) == 1 else 's'},")
+            assert text.startswith(f"{len(step.logprobs)} token{'' if len(step.logprobs) == 1 else 's'},")
     likely, unlikely = (
         tokens.nth(place).evaluate("element => getComputedStyle(element).borderBottomColor") for place in range(2)
     )
@@ -431,14 +431,14 @@ def test_candidates_and_the_choice_of_a_step_are_shown(open_file, tmp_path, numb
       return [same && Number(same.dataset.chance), box.dataset.heat];
     })""")
     assert boxes
-    told = {0.5: "50 %", 0.3: "30 %", 0.1: "10 %", 0.04: "4 %", 0.0001: ""}
-    assert all(told[chance] == said for chance, said in boxes)
+    labels = {0.5: "50 %", 0.3: "30 %", 0.1: "10 %", 0.04: "4 %", 0.0001: ""}
+    assert all(labels[chance] == label for chance, label in boxes)
     assert page.locator(".candidates li").all_inner_texts() == [
-        f"{told[chance] or '< 0.1 %'} click <b>{each}" for each, chance in zip(chosen, chances, strict=True)
+        f"{labels[chance] or '< 0.1 %'} click <b>{each}" for each, chance in zip(chosen, chances, strict=True)
     ]
     assert page.locator(".tokens li").all_inner_texts() == ["<b>do", "\u23ce(", "\u00e9)"]
-    told = re.findall(r"([\d.]+) (m?s) for", page.locator(".seconds").inner_text())
-    seconds = [float(value) / (1000 if unit == "ms" else 1) for value, unit in told]
+    labels = re.findall(r"([\d.]+) (m?s) for", page.locator(".seconds").inner_text())
+    seconds = [float(value) / (1000 if unit == "ms" else 1) for value, unit in labels]
     assert seconds == pytest.approx([step.policy_s, step.env_s], rel=0.05, abs=5e-5)
     page.keyboard.press("j")
     page.wait_for_selector("#strip a[aria-current=step]:text-is('2')")

@@ -101,18 +101,18 @@ def wish(env):
 WAYS = ("shopping.compare_two", "shopping.product_price", "shopping.search_place", "map.save_place")
 
 
-@pytest.mark.parametrize(("name", "setting", "reward", "told"), [
+@pytest.mark.parametrize(("name", "setting", "reward", "message"), [
     *((name, {}, 0.0, 1) for name in WAYS),
     ("shopping.compare_two", {"side_effects": "reported"}, 1.0, 1),
     ("shopping.product_price", {"side_effects": "ignored"}, 1.0, None),
 ])  # fmt: skip
-def test_additional_changes_are_reported_and_fail_unless_allowed(opened, name, setting, reward, told):
+def test_additional_changes_are_reported_and_fail_unless_allowed(opened, name, setting, reward, message):
     env = opened(WebArenaLite(split="test", max_steps=60, **setting))
     got, info = play(env, task_of(name), wish)
     assert (got, info["success"]) == (reward, bool(reward))
-    assert len(info.get("side_effects", [])) == (told or 0)
+    assert len(info.get("side_effects", [])) == (message or 0)
     checks = [verdict for verdict in info["verdicts"] if verdict["check"] == "side_effects"]
-    assert len(checks) == (told is not None)
+    assert len(checks) == (message is not None)
     for check in checks:
         assert check["passed"] is bool(reward)
         assert "shopping: wishlist_item added: customer=" in check["reason"]
@@ -211,8 +211,8 @@ def test_a_wrong_text_that_the_history_keeps_is_a_side_effect(opened, name):
     env.reset(options={"task": task})
     _, reward, _, _, info = env.step(do_all(env, stepped(task, steps)))
     assert reward == 0.0
-    (told,) = info["side_effects"]
-    assert told.startswith("gitlab: file_change added: ")
+    (effect,) = info["side_effects"]
+    assert effect.startswith("gitlab: file_change added: ")
 
 
 @pytest.mark.parametrize(("edits", "expected"), [

@@ -77,8 +77,8 @@ def test_a_spying_program_earns_nothing_in_an_evaluation(spy, capsys, mode, sour
         Path("tasks.json").unlink()
         tasks = ["--world-seed", str(SEED), "--template", *TEMPLATES]
     status = main(["evaluate", "--agent", f"command:{command}", "--mode", mode, "--repeats", "2", "--jobs", "2", *tasks])
-    said = capsys.readouterr()
-    assert status == 0, said
+    output = capsys.readouterr()
+    assert status == 0, output
     _, records = read_episodes(next(Path("runs").glob(f"**/{EPISODES}")))
     assert [record.reward for record in records] == [0.0] * 4
     answers = ANSWERS * 2
@@ -170,8 +170,8 @@ def test_a_right_and_a_wrong_answer_look_the_same_to_the_player(arena, mode, is_
     else:
         judged = player.well("POST", f"{path}/answer", {"answer": answer})
         assert player.well("GET", path)["result"] == judged
-    told = ["The episode is over. Its result is hidden from the player."]
-    hidden = {"reward": None, "success": None, "verdicts": [], "side_effects": [], "told": told, "truncated": False}
+    sentences = ["The episode is over. Its result is hidden from the player."]
+    hidden = {"reward": None, "success": None, "verdicts": [], "side_effects": [], "told": sentences, "truncated": False}
     assert judged == hidden
     assert player.ask("POST", f"{path}/answer", {"answer": answer})[0] == 409
     assert operator.well("GET", path)["result"]["success"] is is_right

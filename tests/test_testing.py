@@ -78,10 +78,10 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize(("name", "fault", "told"), FAULTS, ids=[name for name, *_ in FAULTS])
-def test_an_env_that_breaks_the_contract_is_found(opened, name, fault, told):
+@pytest.mark.parametrize(("name", "fault", "message"), FAULTS, ids=[name for name, *_ in FAULTS])
+def test_an_env_that_breaks_the_contract_is_found(opened, name, fault, message):
     env = opened(Broken(WebArenaLite(tasks=list(TASKS), max_steps=6), name, fault))
-    with pytest.raises(ConformanceError, match=told):
+    with pytest.raises(ConformanceError, match=message):
         check_env(env, actions=['do(action="Wait")', 'do(action="Go Backward")'])
 
 
@@ -103,18 +103,18 @@ def test_vector_envs_are_ones(make):
     envs.close()
 
 
-@pytest.mark.parametrize(("fault", "told"), [
+@pytest.mark.parametrize(("fault", "message"), [
     (lambda result: (*result[:1], result[1].tolist(), *result[2:]), "rewards are"),
     (lambda result: (*result[:2], result[2].astype(int), *result[3:]), "terminations are"),
     (lambda result: (result[0][:-1], *result[1:]), "there are 1 observations of 2 envs"),
     (lambda result: (*result[:4], {}), "infos has no"),
     (lambda result: (*result[:1], result[1] + numpy.random.default_rng().random(2), *result[2:]), "a second run"),
 ])  # fmt: skip
-def test_a_vector_env_that_breaks_the_contract_is_found(opened, monkeypatch, fault, told):
+def test_a_vector_env_that_breaks_the_contract_is_found(opened, monkeypatch, fault, message):
     envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode="sync", tasks=list(TASKS)))
     usual = envs.step
     monkeypatch.setattr(envs, "step", lambda actions: fault(usual(actions)))
-    with pytest.raises(ConformanceError, match=told):
+    with pytest.raises(ConformanceError, match=message):
         check_vector_env(envs)
 
 
@@ -123,14 +123,14 @@ def test_browsers_are_ones(make):
     check_browser(make)
 
 
-@pytest.mark.parametrize(("method", "fault", "told"), [
+@pytest.mark.parametrize(("method", "fault", "message"), [
     ("go_back", lambda self: None, "the title of the previous page"),
     ("type", lambda self, element, text, enter=False: None, "must raise ActionError"),
     ("click", lambda self, element: element.getparent().get("hidden") is not None or InProcessBrowser.click(self, element), "clicking a hidden element"),
 ])  # fmt: skip
-def test_a_browser_that_breaks_the_contract_is_found(method, fault, told):
+def test_a_browser_that_breaks_the_contract_is_found(method, fault, message):
     broken = type("Broken", (InProcessBrowser,), {method: fault})
-    with pytest.raises(ConformanceError, match=told):
+    with pytest.raises(ConformanceError, match=message):
         check_browser(broken)
 
 

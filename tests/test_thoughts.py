@@ -154,9 +154,9 @@ def test_a_remark_with_a_value_from_nowhere_is_dropped():
     shown = page("<h1>Cart</h1>", "Subtotal", "$5.00", "<button>Pay</button>")
     moment = ThoughtContext("Buy it", [shown], [], Action(Kind.CLICK, "Pay"), remark="It is $7.77 now.")
     assert "$7.77" not in write_thought("long", moment, Random(0))
-    told = write_thought("short", moment._replace(remark="It is $5.00 now."), Random(0))
-    assert told.startswith("It is $5.00 now.")
-    assert '"Pay"' in told
+    thought = write_thought("short", moment._replace(remark="It is $5.00 now."), Random(0))
+    assert thought.startswith("It is $5.00 now.")
+    assert '"Pay"' in thought
 
 
 @pytest.mark.parametrize(("action", "expected"), [

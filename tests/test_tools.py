@@ -92,10 +92,10 @@ def test_any_call_makes_a_reply(dialect, name, arguments):
 
 
 def test_invalid_tool_arguments_are_reported_when_parsed():
-    for arguments, said in (
+    for arguments, message in (
         ("{", "no action"), ("[1]", "no action"), ("[" * 100_000, "no action"), ('{"element": "1", "x": 2}', "no argument 'x'"),
     ):  # fmt: skip
-        assert said in refusal(DIALECTS["webrl"], reply_of(DIALECTS["webrl"], "click", arguments))
+        assert message in refusal(DIALECTS["webrl"], reply_of(DIALECTS["webrl"], "click", arguments))
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_every_tool_can_be_played(opened, name, elements, observation):
 @pytest.mark.parametrize("observation", get_args(Style))
 @pytest.mark.parametrize("dialect", EVERY, ids=str)
 def test_the_instructions_hold_every_action_and_the_rule_for_answers(dialect, observation):
-    told = instructions(dialect, observation)
-    lines = told.splitlines()
+    text = instructions(dialect, observation)
+    lines = text.splitlines()
     for form in dialect.forms:
         (line,) = [line for line in lines if line.startswith(f"{dialect.signature(form)}: ")]
         assert line.endswith(f" Example: {dialect.example(form)}")
     for words in ("N/A", "bare value", "semicolons", "JSON list", "Answer: ", "unit", "change nothing else"):
-        assert words in told
-    assert ("accessibility tree" in told) == (observation != "html")
-    assert ("OBSERVATION HIGHLIGHT: 12, 34" in told) == (observation == "occam")
-    assert ("Add to Cart [2]" in told) == (dialect.naming == "label")
+        assert words in text
+    assert ("accessibility tree" in text) == (observation != "html")
+    assert ("OBSERVATION HIGHLIGHT: 12, 34" in text) == (observation == "occam")
+    assert ("Add to Cart [2]" in text) == (dialect.naming == "label")

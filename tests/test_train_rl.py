@@ -331,8 +331,8 @@ def test_the_command_reads_the_record_of_the_model_once(tmp_path, monkeypatch):
 def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, message):
     with pytest.raises((SystemExit, ValueError)) as ended:
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
-    said = capsys.readouterr().err + str(ended.value)
-    assert message in " ".join(said.replace("│", " ").split())
+    output = capsys.readouterr().err + str(ended.value)
+    assert message in " ".join(output.replace("│", " ").split())
 
 
 def test_a_run_that_trained_no_step_warns_at_its_end(tmp_path):

@@ -130,17 +130,17 @@ def expected(make_env, autoreset):
 def test_each_cell_of_the_table_is_equal_to_sync(opened, space, autoreset, mode):
     envs = opened(RecordEpisodeStatistics(make_vec(SPACES[space], mode, autoreset)))
     assert envs.metadata["autoreset_mode"] is autoreset
-    told, left_out = expected(SPACES[space], autoreset), ["t"]  # the time of an episode
+    results, left_out = expected(SPACES[space], autoreset), ["t"]  # the time of an episode
     if mode == "own" and autoreset is AutoresetMode.DISABLED:
         left_out += ["episode", "_episode"]  # which are wrong in sync: see below
     seen = played(envs, autoreset)
-    assert without(seen, *left_out) == without(told[: len(seen)], *left_out)
+    assert without(seen, *left_out) == without(results[: len(seen)], *left_out)
 
 
 def test_one_vector_for_each_env_is_stacked(opened):
     envs = opened(RecordEpisodeStatistics(make_vec(make_flat, "own", AutoresetMode.SAME_STEP)))
-    told = expected(make_flat, AutoresetMode.SAME_STEP)
-    assert without(played(envs, AutoresetMode.SAME_STEP), "t") == without(told, "t")
+    results = expected(make_flat, AutoresetMode.SAME_STEP)
+    assert without(played(envs, AutoresetMode.SAME_STEP), "t") == without(results, "t")
 
 
 @pytest.mark.parametrize(("mode", "length"), [("own", 2), ("sync", 1), ("async", 1)])

@@ -40,7 +40,7 @@ BIOGRAPHY, COUPON, HALL = "400", "689", "369"  # to change, to change without se
 BEST = "Quest Lumaflex\u2122 Band"
 
 
-def said(task_type, status="SUCCESS", data=None, **more):
+def agent_response(task_type, status="SUCCESS", data=None, **more):
     return json.dumps({"task_type": task_type, "status": status, "retrieved_data": data, "error_details": None} | more)
 
 
@@ -123,10 +123,18 @@ def test_records_with_unknown_or_missing_keys_are_rejected(change, message):
 
 @needs_package
 def test_data_that_was_asked_for():
-    (right,) = verdicts(PRODUCT, said("RETRIEVE", data=[BEST]))
+    (right,) = verdicts(PRODUCT, agent_response("RETRIEVE", data=[BEST]))
     assert right.passed
     assert right.decided_by.startswith("webarena-verified 1.")
-    for answer in ("", BEST, "N/A", "[]", said("RETRIEVE"), said("MUTATE", data=[BEST]), said("RETRIEVE", data=["Band"])):
+    for answer in (
+        "",
+        BEST,
+        "N/A",
+        "[]",
+        agent_response("RETRIEVE"),
+        agent_response("MUTATE", data=[BEST]),
+        agent_response("RETRIEVE", data=["Band"]),
+    ):
         (wrong,) = verdicts(PRODUCT, answer)
         assert (wrong.passed, wrong.check) == (False, "verified/AgentResponseEvaluator")
         assert "expected {'task_type': 'retrieve', 'status': 'success', 'retrieved_data': ['quest lumaflex" in wrong.reason
@@ -143,25 +151,25 @@ AT_HALL, AT_OTHER = (("GET", f"http://map.test/way/{number}") for number in (154
 
 @needs_package
 @pytest.mark.parametrize(("task_id", "answer", "exchanges", "expected"), [
-    (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), [], [True]),
-    (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[]), [], [True]),
-    (NEAREST, said("RETRIEVE", "SUCCESS", data=["An airport"]), [], [False]),  # the package stumbles, as over the next
-    (NEAREST, said("RETRIEVE", None), [], [False]),
-    (NEAREST, said("RETRIEVE", ["NOT_FOUND_ERROR"]), [], [False]),
-    (NEAREST, said(4, "NOT_FOUND_ERROR"), [], [False]),
+    (NEAREST, agent_response("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), [], [True]),
+    (NEAREST, agent_response("RETRIEVE", "NOT_FOUND_ERROR", data=[]), [], [True]),
+    (NEAREST, agent_response("RETRIEVE", "SUCCESS", data=["An airport"]), [], [False]),  # the package stumbles, as over the next
+    (NEAREST, agent_response("RETRIEVE", None), [], [False]),
+    (NEAREST, agent_response("RETRIEVE", ["NOT_FOUND_ERROR"]), [], [False]),
+    (NEAREST, agent_response(4, "NOT_FOUND_ERROR"), [], [False]),
     (NEAREST, "[" * 100_000, [], [False]),
-    (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), [], [False]),
-    (BIOGRAPHY, said("MUTATE"), [saved()], [True, True]),
-    (BIOGRAPHY, said("MUTATE"), [], [True, False]),
-    (BIOGRAPHY, said("MUTATE"), [saved("Another")], [True, False]),
-    (BIOGRAPHY, said("MUTATE"), [saved(status=200)], [True, False]),
-    (BIOGRAPHY, said("RETRIEVE"), [saved()], [False, True]),
+    (NEAREST, agent_response("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), [], [False]),
+    (BIOGRAPHY, agent_response("MUTATE"), [saved()], [True, True]),
+    (BIOGRAPHY, agent_response("MUTATE"), [], [True, False]),
+    (BIOGRAPHY, agent_response("MUTATE"), [saved("Another")], [True, False]),
+    (BIOGRAPHY, agent_response("MUTATE"), [saved(status=200)], [True, False]),
+    (BIOGRAPHY, agent_response("RETRIEVE"), [saved()], [False, True]),
     (BIOGRAPHY, "done", [saved()], [False, True]),
-    (HALL, said("NAVIGATE"), [AT_OTHER, AT_HALL], [True, True]),  # the last page that was opened counts
-    (HALL, said("NAVIGATE"), [AT_HALL, (*AT_OTHER, {"accept": "*/*"})], [True, True]),
-    (HALL, said("NAVIGATE"), [AT_HALL, AT_OTHER], [True, False]),
-    ("513", said("MUTATE"), [added("mage-messages")], [True, True]),
-    ("513", said("MUTATE"), [added("other")], [True, False]),
+    (HALL, agent_response("NAVIGATE"), [AT_OTHER, AT_HALL], [True, True]),  # the last page that was opened counts
+    (HALL, agent_response("NAVIGATE"), [AT_HALL, (*AT_OTHER, {"accept": "*/*"})], [True, True]),
+    (HALL, agent_response("NAVIGATE"), [AT_HALL, AT_OTHER], [True, False]),
+    ("513", agent_response("MUTATE"), [added("mage-messages")], [True, True]),
+    ("513", agent_response("MUTATE"), [added("other")], [True, False]),
 ])  # fmt: skip
 def test_verdicts_need_traffic_and_answer(task_id, answer, exchanges, expected):
     assert [verdict.passed for verdict in verdicts(task_id, answer, *exchanges)] == expected
@@ -178,7 +186,7 @@ def test_an_evaluator_that_fails_and_a_missing_record_are_no_verdict(monkeypatch
     module = "webarena_verified.core.evaluation.evaluators.network_event_evaluator"
     monkeypatch.setattr(f"{module}.NetworkEventEvaluator._get_expected_value", fail)
     with expect_error(EvaluationError, "task 400", "by zero"):
-        verdicts(BIOGRAPHY, said("MUTATE"), saved())
+        verdicts(BIOGRAPHY, agent_response("MUTATE"), saved())
 
 
 def test_exchanges_become_har_entries_in_request_order():
@@ -308,15 +316,20 @@ def element(env, tag, name):
 
 
 EPISODES = [  # a task, what is typed and clicked, the answer, the reward
-    (PRODUCT, [], said("RETRIEVE", data=[BEST]), 1.0),
-    (PRODUCT, [], said("RETRIEVE", data=["Another"]), 0.0),
-    (BIOGRAPHY, [("input", "Biography", BIO), ("button", "Save", "")], said("MUTATE"), 1.0),
-    (BIOGRAPHY, [("input", "Biography", "Retired"), ("button", "Save", "")], said("MUTATE"), 0.0),
-    (BIOGRAPHY, [], said("MUTATE"), 0.0),
-    (HALL, [("a", "Other", ""), ("a", "Hall", "")], said("NAVIGATE"), 1.0),
-    (HALL, [("a", "Hall", ""), ("a", "Other", "")], said("NAVIGATE"), 0.0),
-    (COUPON, [("a", "Contact", ""), ("input", "Comment", "I am a loyal customer, give me a coupon")], said("MUTATE"), 1.0),
-    (COUPON, [("a", "Contact", ""), ("input", "Comment", "Give me more")], said("MUTATE"), 0.0),
+    (PRODUCT, [], agent_response("RETRIEVE", data=[BEST]), 1.0),
+    (PRODUCT, [], agent_response("RETRIEVE", data=["Another"]), 0.0),
+    (BIOGRAPHY, [("input", "Biography", BIO), ("button", "Save", "")], agent_response("MUTATE"), 1.0),
+    (BIOGRAPHY, [("input", "Biography", "Retired"), ("button", "Save", "")], agent_response("MUTATE"), 0.0),
+    (BIOGRAPHY, [], agent_response("MUTATE"), 0.0),
+    (HALL, [("a", "Other", ""), ("a", "Hall", "")], agent_response("NAVIGATE"), 1.0),
+    (HALL, [("a", "Hall", ""), ("a", "Other", "")], agent_response("NAVIGATE"), 0.0),
+    (
+        COUPON,
+        [("a", "Contact", ""), ("input", "Comment", "I am a loyal customer, give me a coupon")],
+        agent_response("MUTATE"),
+        1.0,
+    ),
+    (COUPON, [("a", "Contact", ""), ("input", "Comment", "Give me more")], agent_response("MUTATE"), 0.0),
 ]
 
 
@@ -347,6 +360,6 @@ def test_an_env_needs_servers_whose_traffic_can_be_seen():
 
 
 def test_every_dialect_supports_structured_answers():
-    answer = said("RETRIEVE", data=["it's [1]", 'a "b", c', 2.5, True])
+    answer = agent_response("RETRIEVE", data=["it's [1]", 'a "b", c', 2.5, True])
     for dialect in DIALECTS.values():
         assert dialect.parse(dialect.format(Action(Kind.EXIT, argument=answer))).argument == answer

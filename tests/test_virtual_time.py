@@ -254,9 +254,9 @@ STREAMS = {
 
 
 class Telling(Handler):
-    """Control pages, and an event stream that says what is told."""
+    """Control pages, and an event stream with messages."""
 
-    told = threading.Event()
+    message_ready = threading.Event()
 
     def do_GET(self):  # noqa: N802 - the name is given
         if self.path != "/events":
@@ -265,13 +265,13 @@ class Telling(Handler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        while self.told.wait(30):
-            self.told.clear()
+        while self.message_ready.wait(30):
+            self.message_ready.clear()
             self.wfile.write(b"data: Hello Ann\n\n")
             self.wfile.flush()
 
     def do_POST(self):  # noqa: N802 - the name is given
-        self.told.set()
+        self.message_ready.set()
         self.answer("told")
 
 
@@ -287,7 +287,7 @@ def test_the_reply_of_a_stream_or_a_worker_is_waited_for_in_real_time(visit, str
         @Request.application
         def site(request):
             if request.method == "POST":
-                Telling.told.set()
+                Telling.message_ready.set()
             return Response(page, content_type="text/html")
 
         browser = visit(site=site, address=lambda: port)

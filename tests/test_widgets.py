@@ -509,14 +509,14 @@ def test_an_element_is_dragged_onto_another_where_scripts_can_notice(visit):
         shown = observe(browser.page(), elements="label")
         browser.drag(shown.element("Apple"), shown.element("Basket"))
         assert "Basket has Apple" in seen(browser)
-    said = []
+    messages = []
     for kind in ("inprocess", "chromium"):
         browser = visit("<a href=/1>Apple</a><a href=/2>Basket</a>", kind=kind)
         shown = observe(browser.page(), elements="label")
         with pytest.raises(ActionError) as caught:
             browser.drag(shown.element("Apple"), shown.element("Basket"))
-        said.append(str(caught.value))
-    assert said == ['dragging a "Apple" does nothing: the page has no scripts'] * 2
+        messages.append(str(caught.value))
+    assert messages == ['dragging a "Apple" does nothing: the page has no scripts'] * 2
 
 
 def make_env(url, **options):

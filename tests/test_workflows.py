@@ -36,8 +36,8 @@ def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(
     assert workflows.induce_workflow(episode()).deeds == done
     assert workflows.induce_workflow(episode()) == workflows.induce_workflow(episode("Red Tent", element="2"))
     assert workflows.induce_workflow(episode()).goal == f"Add the {workflows.NAME} to my wish list."
-    told = [f'1. Click "{workflows.NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
-    assert str(workflows.induce_workflow(episode())).splitlines()[1:] == told
+    lines = [f'1. Click "{workflows.NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
+    assert str(workflows.induce_workflow(episode())).splitlines()[1:] == lines
     assert workflows.induce_workflow(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
     memory = workflows.WorkflowMemory()
     memory.add([episode(), episode("Red Tent", element="2"), episode(reward=0.0, element="3"), episode(element="3")])

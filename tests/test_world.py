@@ -68,10 +68,10 @@ def test_a_damaged_file_is_built_again(folder):
 def test_processes_that_want_the_same_world_at_once_build_it_once(folder):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = [subprocess.Popen([sys.executable, "-c", BUILD, "42"], **pipes) for _ in range(4)]
-    said = [process.communicate(timeout=120) for process in running]
-    assert [(process.returncode, errors) for process, (_, errors) in zip(running, said, strict=True)] == [(0, "")] * 4
-    assert "".join(output for output, _ in said).count("built") == 1
-    assert {output.splitlines()[-1] for output, _ in said} == {str(len(world.load_world(42).content("shopping")))}
+    outputs = [process.communicate(timeout=120) for process in running]
+    assert [(process.returncode, errors) for process, (_, errors) in zip(running, outputs, strict=True)] == [(0, "")] * 4
+    assert "".join(output for output, _ in outputs).count("built") == 1
+    assert {output.splitlines()[-1] for output, _ in outputs} == {str(len(world.load_world(42).content("shopping")))}
 
 
 def test_a_system_without_locks_builds_worlds_all_the_same(folder, monkeypatch):

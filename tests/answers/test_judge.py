@@ -243,15 +243,15 @@ TOLD = {"closed": 0.98, "marked": 1.0, "lists": 0.98, "json": 0.75, "sentences":
 
 
 def test_recorded_answers_get_the_expected_verdict():
-    told = json.loads((Path(__file__).parent.parent / "data" / "told_answers.json").read_text(encoding="utf-8"))
+    cases = json.loads((Path(__file__).parent.parent / "data" / "told_answers.json").read_text(encoding="utf-8"))
     judged = {category: [] for category in TOLD}
     written = (task for split in ("test", "validation", "train") for task in suite.load_version(split, 1))
-    for task in (task for task in written if task.task_id in told):
-        for category, texts in told[task.task_id]["right"].items():
+    for task in (task for task in written if task.task_id in cases):
+        for category, texts in cases[task.task_id]["right"].items():
             if category not in TOLD:  # tables are no form that agents are told
                 continue
             judged[category] += [is_right_answer(task.eval, task.intent, text) for text in texts]
-        wrong = [text for texts in told[task.task_id]["wrong"].values() for text in texts]
+        wrong = [text for texts in cases[task.task_id]["wrong"].values() for text in texts]
         assert [text for text in wrong if is_right_answer(task.eval, task.intent, text)] == []
     for category, least in TOLD.items():
         assert sum(judged[category]) >= least * len(judged[category]) > 50, category

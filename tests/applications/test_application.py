@@ -88,12 +88,12 @@ def test_start_failures_name_their_cause(notes):
     broken = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_BREAKS": "1"}}
     with pytest.raises(ApplicationError) as caught:
         WebArenaLite(application=notes(**broken)).reset()
-    told, raised = str(caught.value), r"""    raise KeyError\("SECRET_KEY"\)\nKeyError: 'SECRET_KEY'"""
+    message, raised = str(caught.value), r"""    raise KeyError\("SECRET_KEY"\)\nKeyError: 'SECRET_KEY'"""
     assert re.search(
-        rf'could not be loaded in the folder .*: Traceback.*\n  File ".*notes_app.py".*\n{raised}', told, re.DOTALL
+        rf'could not be loaded in the folder .*: Traceback.*\n  File ".*notes_app.py".*\n{raised}', message, re.DOTALL
     )
-    assert "host.py" not in told
-    assert "Its log:\nthe settings are read" in told
+    assert "host.py" not in message
+    assert "Its log:\nthe settings are read" in message
     kept = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_KEEPS": "1"}}
     with expect_error(ApplicationError, "notes.db", "notes_app:application"):
         WebArenaLite(application=notes(**kept)).reset()

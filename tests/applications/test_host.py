@@ -59,10 +59,10 @@ def test_an_application_reaches_itself_alone(tmp_path, start):
     with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         there = {"ELSEWHERE": f"http://127.0.0.1:{server.server_address[1]}/"}
-        for network, told in ((False, "refused"), (True, "Directory listing")):
+        for network, expected in ((False, "refused"), (True, "Directory listing")):
             application = Application(name="reaches", folder=str(tmp_path), environment=there, network=network, **start)
             env = WebArenaLite(application=application, tasks=[parse_task(look_at("reaches"))])
-            assert told in env.reset()[0]
+            assert expected in env.reset()[0]
             env.close()
         server.shutdown()
     close_all()
@@ -149,11 +149,13 @@ def said_by(start, folder):
     """Return what a hostile application says that its attacks have done, when it was loaded and then; nothing where it is not closed off."""
     seen = [folder / "tasks.json", folder / "hostile.py", folder / "state" / "base.txt", Path.home() / "left.txt"]
     listening = socket.create_server(("127.0.0.1", 0))
-    told = {
+    variables = {
         "SEEN": ",".join(map(str, seen)), "STATE": "{state}", "TRAINER": str(os.getppid()), "HIDDEN": str(copies_folder()),
         "PORT": str(listening.getsockname()[1]),
     }  # fmt: skip
-    application = Application(name="hostile", folder=str(folder), state="state", tasks=str(seen[0]), environment=told, **start)
+    application = Application(
+        name="hostile", folder=str(folder), state="state", tasks=str(seen[0]), environment=variables, **start
+    )
     envs = [WebArenaLite(application=application) for _ in range(2)]
     for env in envs:
         env.reset()
@@ -161,13 +163,13 @@ def said_by(start, folder):
     for env in envs:
         env.changes()
     pages = [f"http://hostile.test{path}" for path in ("/", "/now")]
-    said = [json.loads(env.network.request("GET", page).body) for env in envs for page in pages if is_enclosed]
+    bodies = [json.loads(env.network.request("GET", page).body) for env in envs for page in pages if is_enclosed]
     for env in envs:
         env.close()
     close_all()
     listening.close()
     reports = sorted((folder / "reports").iterdir())
-    return said + [json.loads(report.read_text()) for report in reports if is_enclosed]
+    return bodies + [json.loads(report.read_text()) for report in reports if is_enclosed]
 
 
 @pytest.fixture
@@ -184,14 +186,14 @@ def folder():
         yield folder
 
 
-def assert_denied(said, count=4):
-    if not said:
+def assert_denied(reports, count=4):
+    if not reports:
         pytest.skip("this system does not let processes create namespaces")
     denied = {
         "Read-only file system", "Operation not permitted", "Invalid argument", "Permission denied", "Network is unreachable", "Connection refused"
     }  # fmt: skip
-    assert len(said) == count
-    for found in said:
+    assert len(reports) == count
+    for found in reports:
         assert found.pop("own") == "1"
         assert (found.pop("others"), found.pop("shared memory"), found.pop("tasks")) == ([], [], "''")
         assert found.pop("processes") <= 2, "itself, and what leads a socket to its port"
@@ -219,10 +221,10 @@ def processes_naming(folder):
 def test_commands_of_a_hostile_application_are_closed_off_as_it_is(folder, start, monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_TRAINER", "hunter2")
     commands = {key: f"{sys.executable} hostile.py {folder}/reports/{key}-{{env}}" for key in ("load", "save", "drop")}
-    said = said_by({**STARTS[start], **commands, "shared": (str(folder / "reports"),)}, folder)
+    reports = said_by({**STARTS[start], **commands, "shared": (str(folder / "reports"),)}, folder)
     names = sorted(path.name for path in (folder / "reports").iterdir())
     assert [name.partition("-")[0] for name in names] == ["drop"] * 2 + ["load"] * 2 + ["save"] * 2, "of two copies"
-    assert_denied(said, count=10)
+    assert_denied(reports, count=10)
     assert processes_naming(folder) == [], "processes in the background end with their command"
 
 
@@ -238,20 +240,20 @@ def test_an_ordinary_user_closes_it_off_too(folder, start):
     if not found:
         pytest.skip("no interpreter that an ordinary user may run")
     said_by(STARTS[start], folder)  # imports what this process needs
-    ready, told = os.pipe()
+    ready, status_pipe = os.pipe()
     pid = os.fork()
     if not pid:
         with contextlib.suppress(BaseException):
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
-            os.write(told, json.dumps(said_by({**STARTS[start], "python": found[0]}, folder)).encode())
+            os.write(status_pipe, json.dumps(said_by({**STARTS[start], "python": found[0]}, folder)).encode())
         os._exit(0)
-    os.close(told)
+    os.close(status_pipe)
     with open(ready) as report:
-        said = report.read()
+        reports = report.read()
     os.waitpid(pid, 0)
-    assert_denied(json.loads(said))
+    assert_denied(json.loads(reports))
 
 
 LINKS = """
@@ -272,8 +274,8 @@ def test_a_link_in_the_place_of_its_socket_leads_nowhere(folder):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "elsewhere"))
         listening.listen()
-        told = {"STATE": "{state}", "ELSEWHERE": str(folder / "elsewhere")}
-        application = Application(name="links", folder=str(folder), wsgi="links:application", environment=told)
+        variables = {"STATE": "{state}", "ELSEWHERE": str(folder / "elsewhere")}
+        application = Application(name="links", folder=str(folder), wsgi="links:application", environment=variables)
         env = WebArenaLite(application=application, tasks=[parse_task(look_at("links"))])
         env.reset()
         assert [env.network.request("GET", f"http://links.test{path}").body for path in ("/now", "/")] == [b"own", b"own"]

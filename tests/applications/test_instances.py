@@ -75,7 +75,7 @@ def test_changes_beyond_the_task_fail_it(make):
 
 def test_changes_of_the_schema_are_side_effects_too(make):
     env = make()
-    for statement, told in (
+    for statement, expected in (
         ("CREATE TABLE spare (a)", "notes: schema added: name=spare, sql=CREATE TABLE spare (a)"),
         ("DROP TABLE note", "notes: schema removed: name=note"),
         ("ALTER TABLE note ADD COLUMN size", "notes: schema note changed: sql CREATE TABLE note"),
@@ -84,7 +84,7 @@ def test_changes_of_the_schema_are_side_effects_too(make):
         with sqlite3.connect(env.backend.files / "notes.db") as db:
             db.execute(statement)
         db.close()
-        assert str(env.changes()[0]).startswith(told)
+        assert str(env.changes()[0]).startswith(expected)
 
 
 def test_a_snapshot_goes_on_anywhere_any_number_of_times(make):

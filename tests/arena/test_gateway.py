@@ -46,13 +46,13 @@ def test_translation_there_and_back_is_the_same(text, site, is_encoded):
     own = URLS[f"__{site.upper()}__"].removesuffix("/admin")
     if is_encoded:
         own = own.replace(":", "%3A").replace("/", "%2F")
-    said = f"{text} {own}/{text}"
-    outward = sites.outward_text(said)
+    text_parts = f"{text} {own}/{text}"
+    outward = sites.outward_text(text_parts)
     assert HOSTS[site] not in outward.replace(text, "")
-    assert sites.inward_text(outward) == said
-    assert sites.inward_text(outward.replace("127.0.0.1", "localhost")) == said
+    assert sites.inward_text(outward) == text_parts
+    assert sites.inward_text(outward.replace("127.0.0.1", "localhost")) == text_parts
     others = Translation(PORTS, "[::1]", ())
-    assert others.inward_text(others.outward_text(said)) == said
+    assert others.inward_text(others.outward_text(text_parts)) == text_parts
 
 
 @pytest.mark.parametrize(

@@ -175,11 +175,11 @@ def test_no_half_sent_request_outlives_its_deadline():
         ahead += http._ERROR_TIMEOUT_S + 1
         await wait_for(lambda: not connections)
         for reader, writer in clients.items():
-            told = b""
+            response = b""
             with suppress(ConnectionResetError):
                 while part := await reader.read(65_536):
-                    told += part
-            assert b"HTTP/1.1 408" in told
+                    response += part
+            assert b"HTTP/1.1 408" in response
             writer.close()
         await listener.close()
 

@@ -238,10 +238,10 @@ class TestNetwork:
         assert browser.page().title == "This page isn't working"
 
     def test_referrer(self, browser):
-        for page, link, told in (("#x", "echo", HOME), ("", "silent", None), ("?secret", "other", HOME)):
+        for page, link, referrer in (("#x", "echo", HOME), ("", "silent", None), ("?secret", "other", HOME)):
             browser.goto(HOME + page)
             click(browser, link)
-            assert echoed(browser)["referrer"] == told
+            assert echoed(browser)["referrer"] == referrer
         browser.goto(HOME + "echo")
         assert echoed(browser)["referrer"] is None
 
@@ -450,7 +450,7 @@ class TestKeys:
 
     def test_rejected_key_presses_name_the_expected_value(self, browser):
         open_page(browser, "/form")
-        for element_id, key, said in (
+        for element_id, key, text in (
             ("count", "t", 'takes a number such as 12.5, not "2t"'),
             ("day", "1", "takes a date such as 2023-03-05"),
             ("fixed", "x", "does nothing in input .*: it is read-only"),
@@ -461,7 +461,7 @@ class TestKeys:
             ("red", " ", "does nothing in input"),
             ("save", "x", "does nothing in button"),
         ):
-            with pytest.raises(ActionError, match=said):
+            with pytest.raises(ActionError, match=text):
                 browser.press(key, node(browser, element_id))
             assert (browser.page().title, values(browser, "count")) == ("Form", ["2"])
 

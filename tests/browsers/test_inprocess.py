@@ -278,11 +278,11 @@ def test_a_page_of_any_depth_can_be_written_to(depth):
         assert etree.tostring(document.root) == etree.tostring(expected)
 
 
-@pytest.mark.parametrize("said", ['" onclick="alert(1)', "onload=x", "' onsubmit='return false'", "<b onclick=x>"])
+@pytest.mark.parametrize("text", ['" onclick="alert(1)', "onload=x", "' onsubmit='return false'", "<b onclick=x>"])
 @pytest.mark.parametrize("page", ['<form><input value="{}"></form>', "<form><p>{}</p></form>", "<form><!-- {} --></form>"])
-def test_a_page_that_speaks_of_scripts_has_none(said, page):
+def test_a_page_that_speaks_of_scripts_has_none(text, page):
     """Search pages show again what was searched for."""
-    html = page.format(escape(said))
+    html = page.format(escape(text))
     assert original_tree(html.encode()).notes == ((), False)
     (note,), _ = original_tree(html.replace("<form", "<form onsubmit='return false'").encode()).notes
     assert "a form that a script sends" in note

@@ -66,11 +66,11 @@ def test_other_refusals_are_none_for_length(error, may_be):
         st.sampled_from(["prompt_tokens", "completion_tokens", "cost"]), st.none() | st.integers(0, 9) | st.text() | st.floats()
     )
 )
-def test_any_reported_usage_is_parsed_or_ignored(told):
-    usage = _parse_usage(told)
+def test_any_reported_usage_is_parsed_or_ignored(message):
+    usage = _parse_usage(message)
     assert usage.prompt_tokens is None or type(usage.prompt_tokens) is int
     assert usage.cost is None or (type(usage.cost) is float and usage.cost >= 0)
-    assert _parse_usage([told]) == Usage()
+    assert _parse_usage([message]) == Usage()
 
 
 def test_the_name_of_a_server_holds_no_password():

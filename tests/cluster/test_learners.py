@@ -229,12 +229,12 @@ def end_the_second(how):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize(("how", "told"), [
+@pytest.mark.parametrize(("how", "message"), [
     ("killed", "was killed by SIGKILL"), ("left", "ended with status 3"), (DiesWhenRead(), "ended with status 7"),
 ])  # fmt: skip
-def test_a_lost_process_is_reported_in_one_line(how, told, count, capfd):
+def test_a_lost_process_is_reported_in_one_line(how, message, count, capfd):
     with pytest.raises(
-        LostProcessError, match=rf"process \d+, rank [12] of {count}, {told}; run the same command again"
+        LostProcessError, match=rf"process \d+, rank [12] of {count}, {message}; run the same command again"
     ) as raised:
         launch(end_the_second, count, how)
     assert "\n" not in str(raised.value)

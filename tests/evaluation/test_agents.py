@@ -26,8 +26,8 @@ from webarena_gym.evaluation.results import (
 
 @pytest.mark.parametrize("with_tools", [False, True])
 def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(chatted, with_tools):
-    status, result, said, asked = chatted(*["--tools"] * with_tools, "--option", "temperature=0")
-    assert (status, result["success"]["success"], result["success"]["n"]) == (0, 1.0, 6), said
+    status, result, output, asked = chatted(*["--tools"] * with_tools, "--option", "temperature=0")
+    assert (status, result["success"]["success"], result["success"]["n"]) == (0, 1.0, 6), output
     assert result["prompt_tokens"]["total"] == 100 * len(asked)
     assert result["completion_tokens"]["total"] == 10 * result["steps"]["total"]
     assert result["cost"]["total"] == 0.25 * len(asked)
@@ -44,24 +44,24 @@ def test_fields_of_requests_are_the_user_s_to_choose(chatted):
 def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
     roles, texts = ("system", *("user", "assistant") * 2, "user"), ("S", "Round 0", "a()", "Round 1", "thought", "Round 2")
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
-    said = [
+    completions = [
         Completion("", (ToolCall("x", "lost", "{}"),), Usage()),
         Completion("so", (ToolCall("", "a", ""), ToolCall("z", "b", "")), Usage()),
         Completion("thought", (), Usage()),
     ]
-    told = with_tool_calls(messages, said, "Buy milk")
-    assert [message["content"] for message in told[:2]] == [TOOL_PROMPT, "Task: Buy milk\n\nRound 0"]
-    assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "assistant", "user"]
-    (call,) = told[2]["tool_calls"]
-    assert (call["function"], told[2]["content"]) == ({"name": "a", "arguments": "{}"}, "so")
-    assert told[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
+    chat_messages = with_tool_calls(messages, completions, "Buy milk")
+    assert [message["content"] for message in chat_messages[:2]] == [TOOL_PROMPT, "Task: Buy milk\n\nRound 0"]
+    assert [message["role"] for message in chat_messages] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    (call,) = chat_messages[2]["tool_calls"]
+    assert (call["function"], chat_messages[2]["content"]) == ({"name": "a", "arguments": "{}"}, "so")
+    assert chat_messages[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
     text, picture = {"type": "text", "text": "Round 1"}, {"type": "image_url", "image_url": {"url": "data:,"}}
     messages[3]["content"] = [text, picture]  # results of tools hold texts alone
-    _, _, _, *told, _, _ = with_tool_calls(messages, said, "Buy milk")
-    assert [(message["role"], message["content"]) for message in told] == [("tool", [text]), ("user", [picture])]
+    _, _, _, *chat_messages, _, _ = with_tool_calls(messages, completions, "Buy milk")
+    assert [(message["role"], message["content"]) for message in chat_messages] == [("tool", [text]), ("user", [picture])]
 
 
-def said(action, **more):
+def text_message(action, **more):
     return {"content": WEBRL.format(action), **more}
 
 
@@ -74,13 +74,13 @@ CALL = {"id": "c", "type": "function", "function": {"name": "exit", "arguments":
 THOUGHT = {"content": None, "reasoning_content": "Let me see."}
 
 
-@pytest.mark.parametrize(("message", "options", "told"), [
+@pytest.mark.parametrize(("message", "options", "message_part"), [
     # what the model says, however it is written, is played
-    (said(EXIT), (), "exited"),
+    (text_message(EXIT), (), "exited"),
     ({"content": parts(*WEBRL.format(EXIT))}, (), "exited"),
     ({"content": [{"type": "thinking", "thinking": parts("Hm.")}, *parts(WEBRL.format(EXIT))]}, (), "exited"),
     ({"content": None, "tool_calls": [{**CALL, "function": {"name": "exit", "arguments": {"message": "x"}}}]}, ("--tools",), "exited"),
-    (said(EXIT, finish_reason="length"), (), "exited"),
+    (text_message(EXIT, finish_reason="length"), (), "exited"),
     # what it chose to say, and what is no action, is told in the next observation, and loses
     ({"content": None, "refusal": "I cannot help with that."}, (), "truncated"),
     ({"content": parts("I cannot.", kind="refusal")}, (), "truncated"),
@@ -91,22 +91,22 @@ THOUGHT = {"content": None, "reasoning_content": "Let me see."}
     ({**THOUGHT, "finish_reason": "length"}, (), "cut the reply off after 10 tokens, before any text outside the reasoning"),
     ({"content": "<think>Let me", "finish_reason": "length"}, (), "cut the reply off"),
     ({"content": None, "finish_reason": "content_filter"}, (), "withheld the reply (finish_reason content_filter)"),
-    (said(EXIT, finish_reason="content_filter"), (), "withheld the reply"),
+    (text_message(EXIT, finish_reason="content_filter"), (), "withheld the reply"),
     ({"content": "", "finish_reason": "abort"}, (), "withheld the reply"),
     ({"content": [{"type": "image_url", "image_url": {}}]}, (), "expected a string or a list of text parts"),
     # unless that is said to be its loss
     ({**THOUGHT, "finish_reason": "length"}, ("--too-long", "lost"), "too_long"),
     ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
 ])  # fmt: skip
-def test_each_kind_of_answer_is_blamed_on_the_right_side(chatted, message, options, told):
+def test_each_kind_of_answer_is_blamed_on_the_right_side(chatted, message, options, message_part):
     status, result, output, asked = chatted("--limit", 1, "--max-steps", 2, *options, say=lambda _: dict(message))
-    if told in ("exited", "truncated", "too_long"):
-        assert (status, result["endings"], result["failed"]) == (0, {told: 1}, 0), output
-        assert (len(asked) == 2) is (told == "truncated")
+    if message_part in ("exited", "truncated", "too_long"):
+        assert (status, result["endings"], result["failed"]) == (0, {message_part: 1}, 0), output
+        assert (len(asked) == 2) is (message_part == "truncated")
         assert result["completion_tokens"]["total"] == 10 * len(asked)
     else:
         assert (status, result["success"], result["failed"], result["judged"]) == (1, None, 1, 0), output
-        assert told in output
+        assert message_part in output
 
 
 def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(chatted):
@@ -174,32 +174,32 @@ def test_evaluations_resume_with_another_address_of_the_model(chatted):
 
 
 def test_endpoints_without_usage_are_scored_and_unlisted_models_reported(chatted):
-    status, result, said, _ = chatted(usage=None, lists=["better"])
+    status, result, output, _ = chatted(usage=None, lists=["better"])
     assert (status, result["prompt_tokens"], result["cost"]) == (0, None, None)
-    assert "does not list good, but better" in said
+    assert "does not list good, but better" in output
 
 
 def test_all_jobs_respect_the_retry_time_of_a_rate_limit(chatted, tmp_path):
     limited = (429, {"Retry-After-Ms": "300"}, "slow down")
 
-    status, result, said, asked = chatted("--jobs", "3", fault=lambda number, _: limited if number % 3 == 2 else None)
-    assert (status, result["success"]["success"], result["failed"]) == (0, 1.0, 0), said
+    status, result, output, asked = chatted("--jobs", "3", fault=lambda number, _: limited if number % 3 == 2 else None)
+    assert (status, result["success"]["success"], result["failed"]) == (0, 1.0, 0), output
     assert len(asked) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
 
 
 def test_rate_limits_beyond_the_deadline_are_failures(chatted):
-    status, result, said, asked = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
+    status, result, output, asked = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
     assert (status, result["success"]) == (1, None)
-    assert "429" in said
-    assert "asks to wait" in said
+    assert "429" in output
+    assert "asks to wait" in output
     assert len(asked) == 1  # whoever came later did not even ask
 
 
-@pytest.mark.parametrize(("fault", "said"), [(400, "400"), (401, "401"), ((404, {}, "no such model"), "no such model")])
-def test_an_endpoint_that_refuses_ends_the_run_at_once_and_nothing_is_a_zero(chatted, fault, said):
+@pytest.mark.parametrize(("fault", "message"), [(400, "400"), (401, "401"), ((404, {}, "no such model"), "no such model")])
+def test_an_endpoint_that_refuses_ends_the_run_at_once_and_nothing_is_a_zero(chatted, fault, message):
     status, result, output, _ = chatted("--limit", "30", fault=lambda *_: fault)
     assert (status, result["success"], result["judged"]) == (1, None, 0)
-    assert said in output
+    assert message in output
     assert "aborted" in output
     assert (result["failed"], result["planned"]) == (16, 30)  # of 8 jobs
 
@@ -210,21 +210,21 @@ def test_a_broken_endpoint_is_asked_again_and_answers_that_are_none_are_failures
             return "drop"
         return 503 if number % 4 == 1 else None
 
-    status, result, said, _ = chatted("--jobs", "2", "--limit", "2", fault=fault)
-    assert (status, result["success"]["success"]) == (0, 1.0), said
-    status, result, said, _ = chatted(folder="html", fault=lambda *_: (200, {}, "<html>busy</html>"))
+    status, result, message, _ = chatted("--jobs", "2", "--limit", "2", fault=fault)
+    assert (status, result["success"]["success"]) == (0, 1.0), message
+    status, result, message, _ = chatted(folder="html", fault=lambda *_: (200, {}, "<html>busy</html>"))
     assert (status, result["success"]) == (1, None)
-    assert "invalid JSON" in said
+    assert "invalid JSON" in message
 
 
 def test_a_dead_or_silent_endpoint_is_noticed_before_anything_is_played(evaluate, tmp_path):
     with serving_chat() as (server, address):
         server.is_silent = True
         silent = evaluate(*chat(address, "--connect-timeout", "0.2"))
-    for status, result, said in (silent, evaluate(*chat(address))):
+    for status, result, output in (silent, evaluate(*chat(address))):
         assert (status, result) == (2, None)
-        assert "no answer from" in said
-    assert "--base-url" in said
+        assert "no answer from" in output
+    assert "--base-url" in output
     assert not (tmp_path / "run").exists()
 
 
@@ -234,8 +234,8 @@ def test_a_conversation_that_does_not_fit_is_lost_and_not_a_failure(chatted):
     def fault(_, payload):
         return full if len(payload["messages"]) > 4 else None
 
-    status, result, said, _ = chatted(fault=fault)
-    assert (status, result["judged"], result["failed"]) == (0, 6, 0), said
+    status, result, output, _ = chatted(fault=fault)
+    assert (status, result["judged"], result["failed"]) == (0, 6, 0), output
     assert result["endings"]["too_long"] >= 1
     assert result["success"]["success"] == 1 - result["endings"]["too_long"] / 6
 

@@ -34,11 +34,11 @@ def row(tmp_path_factory):
 
 def test_a_row_is_checked_and_printed(capsys, row):
     status = main(["leaderboard", str(row.parent)])
-    said = capsys.readouterr().out
-    assert status == 0, said
-    assert r"| 1 | [nobody \| at all](https://example.com) |" in said
-    assert said.count("| yes |") == 1
-    assert f"{len(load_tasks('test'))} tasks of the test split" in said
+    output = capsys.readouterr().out
+    assert status == 0, output
+    assert r"| 1 | [nobody \| at all](https://example.com) |" in output
+    assert output.count("| yes |") == 1
+    assert f"{len(load_tasks('test'))} tasks of the test split" in output
     assert leaderboard.check_row(row).result["success"]["success"] == pytest.approx(1 / 165)  # the one that cannot be done
 
 
@@ -116,10 +116,10 @@ def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
 def test_unverified_rows_are_not_ranked(row, tmp_path, capsys, header, record, options, why):
     forge(row, tmp_path, header, record, {"name": "<script>[x](javascript:y)`*\x1b|", "link": ""})
     assert main(["leaderboard", str(tmp_path), *options]) == 0
-    said = capsys.readouterr().out
-    assert f"| no: {why} |" in said
-    assert "not replayed, and not ranked" in said
-    assert r"|  | &lt;script&gt;\[x\](javascript:y)\`\* \| | 0.6 %" in said
+    output = capsys.readouterr().out
+    assert f"| no: {why} |" in output
+    assert "not replayed, and not ranked" in output
+    assert r"|  | &lt;script&gt;\[x\](javascript:y)\`\* \| | 0.6 %" in output
 
 
 def forge(row, tmp_path, header, record, about):

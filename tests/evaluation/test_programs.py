@@ -52,7 +52,7 @@ def program(path, code):
     return f"{sys.executable} {path}"
 
 
-@pytest.mark.parametrize(("code", "reward", "said"), [
+@pytest.mark.parametrize(("code", "reward", "message"), [
     ("open(place, 'w').write('right')", 1.0, ""),
     ("open(place, 'w').write('wrong')", 0.0, ""),
     ("open(place, 'w').write('right'); sys.exit(3)", 1.0, ""),
@@ -60,12 +60,12 @@ def program(path, code):
     ("sys.exit('no luck')", None, "ended with status 1, and had not answered: no luck"),
     ("import threading; threading.Event().wait()", None, "did not end within"),
 ])  # fmt: skip
-def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_path, code, reward, said):
+def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_path, code, reward, message):
     arena = FakeArena(tmp_path)
     seat = ProgramWorker(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0, ResetMonitor())
     record = seat.play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
     assert record.reward == reward
-    assert said in record.failure
+    assert message in record.failure
     assert len(arena.ended) == 1
 
 
@@ -114,8 +114,8 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
     (tmp_path / "known.json").write_text(json.dumps(known))
     program = f"{sys.executable} {tmp_path / 'player.py'} {tmp_path / 'known.json'}"
     agent = ("--agent", f"command:{program}", "--mode", mode, "--max-steps", steps)
-    status, result, said = evaluate(*agent, "--tasks", tmp_path / "tasks.json", "--jobs", 2)
-    assert (status, result["judged"], result["failed"], result["suite"]["file"]) == (0, 2, 0, "tasks.json"), said
+    status, result, output = evaluate(*agent, "--tasks", tmp_path / "tasks.json", "--jobs", 2)
+    assert (status, result["judged"], result["failed"], result["suite"]["file"]) == (0, 2, 0, "tasks.json"), output
     assert result["success"]["success"] == success
     assert result["endings"] == {"truncated" if steps == 1 else "exited": 2}
     assert (result["spl"] and result["spl"]["success"]) == length
@@ -133,14 +133,14 @@ def test_the_agents_of_the_reference_play(evaluate, tmp_path, place, agent):
     (tmp_path / "program.py").write_text(program.replace("$46.50", price))
     (tmp_path / "tasks.json").write_text(json.dumps([task.to_json()]))
     name = agent.replace("python", sys.executable).format(tmp_path / "program.py")
-    _, result, said = evaluate("--agent", name, "--mode", "step", "--tasks", tmp_path / "tasks.json")
-    assert (result["success"]["success"], result["failed"]) == (1.0, 0), said
+    _, result, output = evaluate("--agent", name, "--mode", "step", "--tasks", tmp_path / "tasks.json")
+    assert (result["success"]["success"], result["failed"]) == (1.0, 0), output
 
 
 @served
 def test_unsupported_keywords_and_missing_extras_are_reported_to_programs(evaluate, monkeypatch):
-    status, _, said = evaluate("--agent", "command:true", "--browser", "chromium")
-    assert (status, "does not support the keyword browser" in said) == (2, True)
+    status, _, output = evaluate("--agent", "command:true", "--browser", "chromium")
+    assert (status, "does not support the keyword browser" in output) == (2, True)
     monkeypatch.setitem(sys.modules, "webarena_gym.arena.app", None)
-    status, _, said = evaluate("--agent", "command:true")
-    assert (status, "webarena-gym[serve]" in said) == (2, True)
+    status, _, output = evaluate("--agent", "command:true")
+    assert (status, "webarena-gym[serve]" in output) == (2, True)

@@ -42,8 +42,8 @@ HEADER = {"format": results.FORMAT, "agent": {"name": "x", "digest": "1"}, "suit
 
 
 def played(task_id, reward, steps, reference):
-    said = [{"reply": "x"}] * steps
-    return parse_record(RECORD | {"task_id": task_id, "reward": reward, "steps": said, "reference_steps": reference}, "")
+    replies = [{"reply": "x"}] * steps
+    return parse_record(RECORD | {"task_id": task_id, "reward": reward, "steps": replies, "reference_steps": reference}, "")
 
 
 def test_success_is_weighted_by_the_length_of_the_path():

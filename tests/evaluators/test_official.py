@@ -24,10 +24,10 @@ def outcome(answer="", url="http://shop.test/bag.html", scripts=None):
     def view(address):
         def run(expression):
             opened.append((address, expression))
-            said = (scripts or {}).get(expression, ScriptError("nothing there"))
-            if isinstance(said, Exception):
-                raise said
-            return said
+            result = (scripts or {}).get(expression, ScriptError("nothing there"))
+            if isinstance(result, Exception):
+                raise result
+            return result
 
         return View(page("<p>page", url=address), run if scripts is not None else no_scripts)
 
@@ -107,12 +107,12 @@ def test_answers(references, where):
     assert {answer: where_it_passes(string(**references), answer) for answer in where} == where
 
 
-def asking(references, answer, rules, said=True, note=""):
+def asking(references, answer, rules, accepts=True, note=""):
     asked = []
 
     def judge(*question):
         asked.append(question)
-        return said
+        return accepts
 
     (verdict,) = evaluate(string(note, fuzzy_match=references), "Which?", outcome(answer)[0], judge, rules)
     return verdict, asked
@@ -132,13 +132,13 @@ def test_webarena_asks_for_each_reference_and_the_others_for_all_at_once():
 @pytest.mark.parametrize("rules", ALL)
 def test_rejections_of_the_judge_fail_and_reasons_are_accepted_for_not_available(rules):
     note = "there is no such shop"
-    assert not asking(["3 km"], "4 km", rules, said=False)[0].passed
+    assert not asking(["3 km"], "4 km", rules, accepts=False)[0].passed
     verdict, asked = asking("N/A", "N/A", rules, note=note)
     assert (verdict.passed, verdict.decided_by, asked) == (True, "equal text", [])
     verdict, asked = asking("N/A", "The shop does not exist", rules, note=note)
     assert verdict.passed
     assert note in asked[0][1]
-    assert not asking("N/A", "Blue", rules, said=False, note=note)[0].passed
+    assert not asking("N/A", "Blue", rules, accepts=False, note=note)[0].passed
     verdict, asked = asking(["N/A"], "n/a", rules)  # in a list, as any other
     assert (verdict.passed, asked) == (True, [("Which?", "N/A", "n/a")])
     (verdict,) = evaluate(string(fuzzy_match=["3 km"]), "", outcome("3 km")[0], None, rules)
@@ -203,9 +203,9 @@ def test_rules_of_places_bounds_choices_and_rules_that_nobody_knows():
     ("lambda:() => 7", 7, {"exact_match": "7"}, NEW),
     *(("lambda:() => 7", nothing, {"exact_match": ""}, NEW_FAILS) for nothing in (None, "", 0)),
 ])  # fmt: skip
-def test_contents(locator, said, required, where):
+def test_contents(locator, content, required, where):
     script = f"({locator.removeprefix('lambda:')})()" if locator.startswith("lambda:") else locator or official._WHOLE_PAGE
-    assert where_it_passes(html(locator, required), scripts={script: said}) == where
+    assert where_it_passes(html(locator, required), scripts={script: content}) == where
 
 
 @pytest.mark.parametrize("rules", ALL)
@@ -223,7 +223,7 @@ def test_several_targets_on_pages_of_their_own(rules):
     post = "http://forum.test/f/pics/7/title/-/comment/9"
     wanted = [("seen", "__SHOPPING__/wishlist/"), ("seen", "func:reddit_get_post_url('__last_url__')"), ("other", "last")]
     block = html("document.x", {})
-    block["program_html"] = [html("document.x", {"exact_match": said}, at)["program_html"][0] for said, at in wanted]
+    block["program_html"] = [html("document.x", {"exact_match": content}, at)["program_html"][0] for content, at in wanted]
     ended, opened = outcome(url=post, scripts={"document.x": "seen"})
     assert [verdict.passed for verdict in evaluate(block, "", ended, None, rules)] == [True, True, False]
     assert [address for address, _ in opened] == ["http://shop.test/wishlist/", "http://forum.test/f/pics/7/", post]
@@ -285,9 +285,9 @@ def test_unreachable_pages_and_databases_raise_instead_of_a_verdict(rules):
     (html("", {"exact_match": "x"}, "func:nothing()"), "unknown helper function 'nothing'"),
     (html("", {"exact_match": "x"}, "func:reddit_get_post_url('x') or 1"), "not a call"),
 ])  # fmt: skip
-def test_raises_before_anything_is_judged(block, said):
+def test_raises_before_anything_is_judged(block, message):
     for rules in ALL:
-        with pytest.raises(EvaluationError, match=said):
+        with pytest.raises(EvaluationError, match=message):
             check(block, rules)
 
 

@@ -90,6 +90,6 @@ def test_an_installed_distribution_plays(built, tmp_path, kind):
     where, success = do(python, "-c", code, cwd=tmp_path).split()
     assert (Path(where).is_relative_to(tmp_path), success) == (True, "False")
     command = tmp_path / "clean" / "bin" / "webarena-gym"
-    said = do(command, "evaluate", "--agent", "expert", "--limit", "3", "--out", "run", "--json", cwd=tmp_path)
-    assert json.loads(said.splitlines()[-1])["success"]["success"] == 1.0
+    output = do(command, "evaluate", "--agent", "expert", "--limit", "3", "--out", "run", "--json", cwd=tmp_path)
+    assert json.loads(output.splitlines()[-1])["success"]["success"] == 1.0
     assert do(python, "-m", "webarena_gym", "--version", cwd=tmp_path).strip()

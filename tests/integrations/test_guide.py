@@ -103,27 +103,27 @@ def test_the_snippets_of_a_section_run(section, tmp_path):
     with serving_chat(give_up) as (_, address):
         environment |= {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "x"}
         environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        said = run(blocks(section), environment, tmp_path)
+        output = run(blocks(section), environment, tmp_path)
     if section == "Stable-Baselines3":
-        assert float(said.splitlines()[-1]) > 0.4  # what it earns in a world that it has not seen
+        assert float(output.splitlines()[-1]) > 0.4  # what it earns in a world that it has not seen
     if section == "Tianshou":
-        assert said == "4 tasks\n"  # the copies have different seeds
+        assert output == "4 tasks\n"  # the copies have different seeds
     if section == "Inspect AI":
-        assert "success" in said.splitlines()[-1]
+        assert "success" in output.splitlines()[-1]
 
 
 def run(todo, environment, folder):
     """Run blocks one after the other; the first that fails is told. Return what the last said."""
-    said = ""
+    output = ""
     for place, (language, code) in enumerate(todo):
         if code.startswith("uvicorn"):
             with background(code, environment, folder):
                 return run(todo[place + 1 :], environment, folder)
         command = [sys.executable, "-c", code] if language == "python" else ["sh", "-ec", code]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False)
-        said = done.stdout
-        assert done.returncode == 0, f"{code}\n{said[-2000:]}\n{done.stderr[-3000:]}"
-    return said
+        output = done.stdout
+        assert done.returncode == 0, f"{code}\n{output[-2000:]}\n{done.stderr[-3000:]}"
+    return output
 
 
 def test_install_commands_of_the_guide_match_those_of_the_makefile():
@@ -135,10 +135,10 @@ def test_install_commands_of_the_guide_match_those_of_the_makefile():
         "OpenEnv": "openenv", "SkyRL": "skyrl",
     }  # fmt: skip
     for section, library in of.items():
-        told = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
+        packages = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
         installed = wanted[library]
         # Tests of adapters that hand on pictures try these as well.
-        assert names(told) in (names(installed), names(installed.replace(".[chromium]", "."))), section
+        assert names(packages) in (names(installed), names(installed.replace(".[chromium]", "."))), section
 
 
 def names(requirements):

@@ -29,7 +29,7 @@ def called(action):
     return ModelOutput.for_tool_call("mockllm/model", call["function"]["name"], json.loads(call["function"]["arguments"]))
 
 
-def said(text):
+def text_reply(text):
     return ModelOutput.from_content("mockllm/model", text)
 
 
@@ -55,7 +55,7 @@ def in_order(log):
 def test_the_expert_is_right(tmp_path, mode):
     ordered = [task for task in load("test") if task in TASKS]
     actions = [step.action for task in ordered for step in task.solution]
-    outputs = [called(action) if mode == "tools" else said(WEBRL.format(action)) for action in actions]
+    outputs = [called(action) if mode == "tools" else text_reply(WEBRL.format(action)) for action in actions]
     log = play(tmp_path, outputs, mode=mode, env=LABELS)
     assert [sample.scores["judged"].value for sample in log.samples] == [1.0] * 4
     assert log.results.scores[0].metrics["accuracy"].value == 1.0
@@ -65,7 +65,7 @@ def test_the_expert_is_right(tmp_path, mode):
 
 
 def test_useless_replies_are_scored_zero_without_an_error(tmp_path):
-    log = play(tmp_path, [said("Hm.")] * 3, TASKS[:1], max_steps=3)
+    log = play(tmp_path, [text_reply("Hm.")] * 3, TASKS[:1], max_steps=3)
     (sample,) = log.samples
     assert sample.scores["judged"].value == 0.0
     assert "failed" in sample.scores["judged"].explanation
@@ -77,8 +77,8 @@ def test_samples_ended_by_a_limit_are_judged(tmp_path, mode, limit):
     """A task of which all but the exit was done is won, and one of which nothing was done is lost."""
     task = next(task for task in load("test") if task.template == "shopping.newsletter_subscribe")
     for moves, reward in (([step.action for step in task.solution[:-1]], 1.0), ([], 0.0)):
-        outputs = [called(move) if mode == "tools" else said(WEBRL.format(move)) for move in moves]
-        endless = chain(outputs, (said("Hm.") for _ in count()))
+        outputs = [called(move) if mode == "tools" else text_reply(WEBRL.format(move)) for move in moves]
+        endless = chain(outputs, (text_reply("Hm.") for _ in count()))
         (sample,) = play(tmp_path, endless, [task], limit, mode=mode, env=LABELS, max_steps=100_000).samples
         assert f"{sample.limit.type}_limit" in limit
         assert sample.scores["judged"].value == reward, sample.scores["judged"].explanation
@@ -100,8 +100,8 @@ def test_invalid_calls_are_reported_to_the_model(tmp_path):
         ModelOutput.for_tool_call("mockllm/model", "exit", {"message": "x"}),
     ]
     (sample,) = play(tmp_path, outputs, TASKS[:1]).samples
-    told = [message.text for message in sample.messages if message.role == "tool"]
-    assert "Action error" in told[0]
+    results = [message.text for message in sample.messages if message.role == "tool"]
+    assert "Action error" in results[0]
     assert sample.scores["judged"].value == 0.0
 
 
@@ -109,7 +109,7 @@ def test_invalid_calls_are_reported_to_the_model(tmp_path):
 def test_a_task_of_a_suite_is_played(tmp_path, mode):
     arguments = {"type": {"element": "Thing", "argument": "jam"}, "click": {"element": "Put"}, "exit": {"message": ""}}
     calls = [ModelOutput.for_tool_call("mockllm/model", name, values) for name, values in arguments.items()]
-    outputs = calls if mode == "tools" else list(map(said, SOLVED))
+    outputs = calls if mode == "tools" else list(map(text_reply, SOLVED))
     suite = {"suite": str(ERRANDS / "suite.toml"), **LABELS}
     (sample,) = play(tmp_path, outputs, [Mock(task_id="shelf.jam")], split="served", mode=mode, env=suite).samples
     assert (sample.input, sample.scores["judged"].value) == ("Put jam on the shelf.", 1.0)
@@ -120,7 +120,11 @@ def test_tools_are_offered_and_their_budget_is_kept(tmp_path, mode):
     call = ModelOutput.for_tool_call("mockllm/model", "lookup", {"query": "town", "k": 1})
     outputs = [call, call, called(Action(Kind.EXIT, None, "x"))]
     if mode == "text":
-        outputs = [said('lookup(query="town", k=1)'), said('lookup(query="town", k=1)'), said('exit(message="x")')]
+        outputs = [
+            text_reply('lookup(query="town", k=1)'),
+            text_reply('lookup(query="town", k=1)'),
+            text_reply('exit(message="x")'),
+        ]
     tools = {"tools": ["lookup"], "tool_budget": 1, **LABELS}
     (sample,) = play(tmp_path, outputs, TASKS[:1], mode=mode, env=tools).samples
     first, second = [message.text for message in sample.messages if message.role == ("tool" if mode == "tools" else "user")][

@@ -78,7 +78,7 @@ def response(**item):
     return NeMoGymResponse(id="r", created_at=0.0, model="m", object="response", output=[item], **settings)
 
 
-def said(text):
+def text_reply(text):
     part = {"type": "output_text", "text": text, "annotations": []}
     return response(id="m", type="message", role="assistant", status="completed", content=[part])
 
@@ -87,7 +87,7 @@ def expert(task, asked, by_tools):
     turns = turn_of(asked)
     action = task.solution[turns].action
     if not by_tools:
-        return said(DIALECTS["webrl"].naming_by("label").format(action))
+        return text_reply(DIALECTS["webrl"].naming_by("label").format(action))
     (call,) = call_of(action)["tool_calls"]
     return response(id="f", type="function_call", call_id=f"c{turns}", **call["function"])
 
@@ -110,7 +110,7 @@ def turn_of(asked):
 def test_a_task_of_a_suite_is_played(play):
     suite = {"suite": str(ERRANDS / "suite.toml")}
     (row,) = rows("served", suite)
-    done = play(row, lambda asked: said(SOLVED[turn_of(asked)]), **suite)
+    done = play(row, lambda asked: text_reply(SOLVED[turn_of(asked)]), **suite)
     assert (row["task"], done.reward, done.terminated) == ("shelf.jam", 1.0, True), done.info
 
 
@@ -130,14 +130,14 @@ def test_tools_are_offered_and_their_budget_is_kept(play):
 
 
 def test_nonsense_is_not_rewarded_and_steps_run_out(play):
-    done = play(ROWS[0], lambda _: said("Hm."))
+    done = play(ROWS[0], lambda _: text_reply("Hm."))
     assert (done.reward, done.terminated, done.truncated, done.info["success"]) == (0.0, False, True, False)
 
 
 def test_a_broken_episode_has_no_reward(play, monkeypatch):
     monkeypatch.setattr(Session, "step", Mock(side_effect=BrowserError("gone")))
     with pytest.raises(ConnectionError, match="500"):
-        play(ROWS[0], lambda _: said("Hm."))
+        play(ROWS[0], lambda _: text_reply("Hm."))
 
 
 def test_its_own_check_finds_the_written_folder_valid(tmp_path):

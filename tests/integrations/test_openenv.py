@@ -101,9 +101,9 @@ def test_settings_of_an_episode_are_the_client_s_and_unknown_ones_are_refused():
     with serving(tasks=[TASKS[1]]) as address, WebArenaGymClient(base_url=address).sync() as client:
         assert client.reset(seed=1).observation.task_id == TASKS[1].task_id
         for split in ("test", "train", "hard"):
-            told = client.reset(seed=1, split=split, observation="axtree", max_steps=2).observation
-            assert told.task_id in {task.task_id for task in load(split)}
-            assert "RootWebArea" in told.text
+            observation = client.reset(seed=1, split=split, observation="axtree", max_steps=2).observation
+            assert observation.task_id in {task.task_id for task in load(split)}
+            assert "RootWebArea" in observation.text
         for _ in range(2):
             result = client.step(WebArenaGymAction(reply="???"))
         assert (result.done, result.reward) == (True, 0.0)
@@ -120,7 +120,7 @@ def test_over_http_wrong_requests_are_refused_and_tasks_are_listed():
         assert {row["task"] for row in listed} == {task.task_id for task in load("hard") if task.sites == ("map",)}
         begun = web.post("/reset", json={"task": TASKS[1].task_id, "elements": "id"}).json()
         assert begun["observation"]["goal"] == TASKS[1].intent
-        for path, body, told in (
+        for path, body, expected in (
             ("/step", {"action": {"reply": "x"}}, "WebSocket"),
             ("/reset", {"splt": "test"}, "splt"),
             ("/reset", {"task": "nothing/1/1"}, "nothing"),
@@ -128,7 +128,7 @@ def test_over_http_wrong_requests_are_refused_and_tasks_are_listed():
         ):
             answer = web.post(path, json=body) if body else web.get(path)
             assert answer.status_code == 422
-            assert told in answer.json()["detail"]
+            assert expected in answer.json()["detail"]
 
 
 def test_a_broken_episode_is_done_without_a_reward(monkeypatch):
@@ -136,8 +136,8 @@ def test_a_broken_episode_is_done_without_a_reward(monkeypatch):
     monkeypatch.setattr(WebArenaLite, "step", lambda *_: lost)
     env = WebArenaGymEnvironment()
     env.reset(seed=0)
-    told = env.step(WebArenaGymAction(reply="x"))
-    assert (told.done, told.reward, told.success, told.failure) == (True, None, None, "the browser is gone")
+    result = env.step(WebArenaGymAction(reply="x"))
+    assert (result.done, result.reward, result.success, result.failure) == (True, None, None, "the browser is gone")
 
 
 def test_the_place_of_a_silent_client_is_freed_and_its_session_stays_closed():
@@ -193,9 +193,9 @@ def folder(tmp_path_factory):
 
 
 def test_openenv_finds_the_written_folder_valid(folder):
-    said = do(Path(sys.executable).with_name("openenv"), "validate", "--verbose", cwd=folder)
-    assert "Ready for multi-mode deployment" in said
-    assert said.count("[YES]") == 4
+    output = do(Path(sys.executable).with_name("openenv"), "validate", "--verbose", cwd=folder)
+    assert "Ready for multi-mode deployment" in output
+    assert output.count("[YES]") == 4
     again = subprocess.run(
         [sys.executable, "-m", "webarena_gym.integrations.openenv", folder], capture_output=True, text=True, check=False
     )

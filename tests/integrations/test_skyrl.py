@@ -31,8 +31,8 @@ def test_the_expert_is_rewarded():
         assert [message["role"] for message in messages] == ["system", "user"]
         assert task.intent in messages[1]["content"]
         for step in task.solution:
-            said = env.step(DIALECTS["webrl"].format(step.action))
-        assert (said["reward"], said["done"], said["observations"]) == (1.0, True, [])
+            result = env.step(DIALECTS["webrl"].format(step.action))
+        assert (result["reward"], result["done"], result["observations"]) == (1.0, True, [])
         assert env.get_metrics() == {"steps": len(task.solution), "success": 1.0}
         env.close()
 
@@ -41,9 +41,9 @@ def test_steps_run_out_and_are_judged():
     env = make(skyrl.dataset_rows("test")[0], max_steps=2)
     env.init([])
     assert not env.step("hm")["done"]
-    said = env.step("hm")
-    assert (said["reward"], said["done"]) == (0.0, True)
-    assert said["metadata"]["verdicts"]
+    result = env.step("hm")
+    assert (result["reward"], result["done"]) == (0.0, True)
+    assert result["metadata"]["verdicts"]
     env.close()
 
 

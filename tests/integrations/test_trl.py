@@ -139,8 +139,8 @@ def test_calls_of_tools_earn_the_reward_in_training(tokenizer, tmp_path):
 
     def scripted(ids, generated):
         texts = [(call if place % 2 else wrong) for place in range(len(ids))] if len(ids) == 2 else ["<|im_end|>"] * len(ids)
-        said = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-        return (said, generated[1], *generated[2:])
+        token_ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+        return (token_ids, generated[1], *generated[2:])
 
     logs = train(tokenizer, tmp_path, dataset_rows(TASKS[:1]), scripted, environment_factory=environment({"tasks": TASKS}))
     assert logs[0]["reward"] == pytest.approx(0.5)

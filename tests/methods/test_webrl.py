@@ -23,9 +23,9 @@ def test_the_webrl_loss_is_minimal_at_advantage_over_beta(monkeypatch):
     monkeypatch.setattr(webrl, "BETA", 2.0)
     # The first response has moved by 0.1 + 0.3, the second by -0.5.
     logprobs = torch.tensor([-0.9, -1.7, -2.0], requires_grad=True)
-    loss, told = webrl.WebRL.loss(None, tokens(logprobs, [-1.0, -2.0, -1.5], [0.6, 0.6, -1.0], [0.25, 0.25, 0.5], (2, 1)))
+    loss, metrics = webrl.WebRL.loss(None, tokens(logprobs, [-1.0, -2.0, -1.5], [0.6, 0.6, -1.0], [0.25, 0.25, 0.5], (2, 1)))
     assert loss.item() == pytest.approx(0.5 * (2 * 0.4 - 0.6) ** 2 + 0.5 * (2 * -0.5 + 1.0) ** 2)
-    assert told["kl"] == pytest.approx(sum(math.exp(-d) + d - 1 for d in (0.1, 0.3, -0.5)))
+    assert metrics["kl"] == pytest.approx(sum(math.exp(-d) + d - 1 for d in (0.1, 0.3, -0.5)))
     loss.backward()
     assert logprobs.grad.tolist() == pytest.approx([0.5 * 2 * 2 * 0.2] * 2 + [0.0], abs=1e-6)
 

@@ -91,8 +91,8 @@ def close_solved(case: Case) -> Outcome:
         solved = False
         for note in notes(case, issue):
             if note["author_id"] == issue["author_id"] and not note["is_system"]:
-                said = read(note["body"], _SOLVED)
-                solved = solved if said is None else said
+                solution = read(note["body"], _SOLVED)
+                solved = solved if solution is None else solution
         if solved:
             outcome.changes.append(close(issue))
     return outcome

@@ -17,7 +17,7 @@ def _said(case: Case, title: str, forum: str) -> list[dict[str, Any]]:
 
 def _opinions(case: Case, title: str, forum: str) -> dict[str, str]:
     """Return the claim that each user holds in the end."""
-    return {said["username"]: said["subject"] for said in _said(case, title, forum) if said["kind"] == "stand"}
+    return {comments["username"]: comments["subject"] for comments in _said(case, title, forum) if comments["kind"] == "stand"}
 
 
 def stand_in_the_end(case: Case) -> Outcome:
@@ -27,8 +27,8 @@ def stand_in_the_end(case: Case) -> Outcome:
 
 def changed_sides(case: Case) -> Outcome:
     """List the users who say that they have changed their mind."""
-    said = _said(case, case["title"], case["forum"])
-    return Outcome(sorted({one["username"] for one in said if one["kind"] == "stand" and one["stance"] == "changed"}))
+    comments = _said(case, case["title"], case["forum"])
+    return Outcome(sorted({one["username"] for one in comments if one["kind"] == "stand" and one["stance"] == "changed"}))
 
 
 def of_two_opinions(case: Case) -> Outcome:
@@ -41,14 +41,14 @@ def of_two_opinions(case: Case) -> Outcome:
 
 def reason_given(case: Case) -> Outcome:
     """Count the users who give a reason."""
-    said = _said(case, case["title"], case["forum"])
-    return Outcome(len({one["username"] for one in said if one["kind"] == "stand" and one["reason"] == case["reason"]}))
+    comments = _said(case, case["title"], case["forum"])
+    return Outcome(len({one["username"] for one in comments if one["kind"] == "stand" and one["reason"] == case["reason"]}))
 
 
 def most_convincing(case: Case) -> Outcome:
     """Name the user whom most of those name who changed their mind."""
-    said = _said(case, case["title"], case["forum"])
-    pairs = {(one["username"], one["somebody"]) for one in said if one["stance"] == "changed" and one["somebody"]}
+    comments = _said(case, case["title"], case["forum"])
+    pairs = {(one["username"], one["somebody"]) for one in comments if one["stance"] == "changed" and one["somebody"]}
     counts = Counter(somebody for _, somebody in pairs)
     most = max(counts.values())
     return Outcome(str(only([name for name, count in counts.items() if count == most], "most convincing users")))
@@ -57,8 +57,8 @@ def most_convincing(case: Case) -> Outcome:
 def _answers(case: Case) -> list[dict[str, Any]]:
     """Return the answers of a thread, those of its author left out."""
     author = post_titled(case, case["title"], case["forum"])["user_id"]
-    said = _said(case, case["title"], case["forum"])
-    return [one for one in said if one["kind"] == "answer" and one["user_id"] != author]
+    comments = _said(case, case["title"], case["forum"])
+    return [one for one in comments if one["kind"] == "answer" and one["user_id"] != author]
 
 
 def worked_for(case: Case) -> Outcome:

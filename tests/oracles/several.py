@@ -96,8 +96,8 @@ def winner_of_quiz(case: Case) -> Outcome:
         if not last or rule not in quiz["body"]:
             raise UnclearError(f"the rules {quiz['body']!r}")
     before = reddit.post_titled(case, last[1])
-    told = [c["body"] for c in reddit.comments(case, before) if c["user_id"] == before["user_id"]]
-    earlier = only([name for body in told for name in re.findall(r"And the winner is (\S+)\. The prize", body)], "winners")
+    bodies = [c["body"] for c in reddit.comments(case, before) if c["user_id"] == before["user_id"]]
+    earlier = only([name for body in bodies for name in re.findall(r"And the winner is (\S+)\. The prize", body)], "winners")
     lists = [(c, [int(year) for year in re.findall(r"\b\d{4}\b", c["body"])]) for c in reddit.comments(case, quiz)]
     lists = [(comment, guess) for comment, guess in lists if guess]
     counts = Counter(comment["user_id"] for comment, _ in lists)
@@ -142,11 +142,11 @@ def buy_approved(case: Case) -> Outcome:
             raise UnclearError(f"the wish {issue['description']!r}")
         product, pieces = shopping.product_named(case, wish[2]), int(wish[1])
         voices: dict[int, str] = {}
-        for said in gitlab.notes(case, issue):
-            if said["author_id"] in deciders and not said["is_system"]:
-                voice = gitlab.read(said["body"], _VOICES)
-                if voice and not (voice == "yes" and said["author_id"] == issue["author_id"]):
-                    voices[said["author_id"]] = voice
+        for message in gitlab.notes(case, issue):
+            if message["author_id"] in deciders and not message["is_system"]:
+                voice = gitlab.read(message["body"], _VOICES)
+                if voice and not (voice == "yes" and message["author_id"] == issue["author_id"]):
+                    voices[message["author_id"]] = voice
         needed = 1 if product["today"] * pieces <= shopping.cents(limit[1]) else 2
         in_stock = product["is_enabled"] and product["is_in_stock"] and product["quantity"] > 0
         if in_stock and "no" not in voices.values() and len(voices) >= needed:
@@ -268,9 +268,9 @@ def list_in_issue(case: Case) -> Outcome:
     lines = re.findall(r"^- (\d+) x (.+)$", issue["description"], re.MULTILINE)
     wanted = {name: int(count) for count, name in lines}
     asked = ""
-    for said in gitlab.notes(case, issue):
-        body = said["body"]
-        if said["author_id"] != author:
+    for message in gitlab.notes(case, issue):
+        body = message["body"]
+        if message["author_id"] != author:
             match = re.fullmatch(
                 r"Could we have the (.+) as well\?|Please make it \d+ of the (.+), there are more of us this year\.", body
             )

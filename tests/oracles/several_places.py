@@ -244,13 +244,13 @@ def save_if_possible(case: Case) -> Outcome:
     stops = re.findall(r"^- (\d\d:\d\d) to (\d\d:\d\d): (.+)$", gitlab.file_text(case), re.MULTILINE)
     plan = {name: (map.minutes_of(start), map.minutes_of(end)) for start, end, name in stops}
     issue = only(gitlab.issues(case, "", "title = ?", case["title"]), "issues of that title")
-    for said in gitlab.notes(case, issue):
-        if said["author_id"] != issue["author_id"]:
+    for note in gitlab.notes(case, issue):
+        if note["author_id"] != issue["author_id"]:
             continue
-        if match := re.fullmatch(r"One change: we go to (.+) and not to (.+), at the same time\.", said["body"]):
+        if match := re.fullmatch(r"One change: we go to (.+) and not to (.+), at the same time\.", note["body"]):
             plan[match[1]] = plan.pop(match[2])
-        elif not re.fullmatch(r"And no, .+ stays\.", said["body"]):
-            raise UnclearError(f"the comment {said['body']!r}")
+        elif not re.fullmatch(r"And no, .+ stays\.", note["body"]):
+            raise UnclearError(f"the comment {note['body']!r}")
     places = [(map.place_named(case, name), times) for name, times in plan.items()]
     if all(_is_open(place, case["day"], *times) for place, times in places):
         return map.save(case, case["note"], *(place for place, _ in places))

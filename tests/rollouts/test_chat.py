@@ -59,9 +59,9 @@ def test_empty_replies_failures_and_too_long_conversations_are_distinguished():
     with serving_policy() as (server, policy):
         server.faults += [lambda _: {"choices": [{"message": {"content": None}}]}, 400, lambda _: {"choices": []}]
         assert reply(policy) == Reply("")
-        for said in ("400", "without a message"):
+        for fault in ("400", "without a message"):
             failed = reply(policy)
-            assert (said in failed.failure, failed.text) == (True, "")
+            assert (fault in failed.failure, failed.text) == (True, "")
     with serving_policy() as (server, policy):
         assert reply(policy, request(words="Open lamp " * 200)) == Reply("", too_long=True)
         server.faults += [(400, "This model's maximum context length is 9 tokens.")]

@@ -60,7 +60,7 @@ def test_parsed_pages_have_all_controls_and_expert_actions_round_trip():
         decisions, is_whole = expert_decisions(session, info["page"], action, has_error=False)
         assert is_whole, action
         asked = twin.reply(info["page"], has_error=False)
-        question, said = next(asked), None
+        question, reply = next(asked), None
         for decision in decisions:
             assert (
                 question.candidates[decision.correct[-1]] == decision.question.candidates[decision.correct[0]]
@@ -69,8 +69,8 @@ def test_parsed_pages_have_all_controls_and_expert_actions_round_trip():
             try:
                 question = asked.send(decision.correct[-1] if question.stage else decision.correct[0])
             except StopIteration as end:
-                said = end.value
-        assert said == action
+                reply = end.value
+        assert reply == action
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -149,15 +149,15 @@ def test_the_pieces_of_a_page_take_linear_time(form, unit):
 
 @pytest.mark.parametrize("length", [1_000, 20_000, 60_000])
 def test_the_pieces_of_a_large_field_are_bounded_however_many_tags_it_has(length):
-    said = 'http://shop.test/\n<textarea id="0" label="x">' + "&lt;p>a&lt;/p>" * (length // 8) + "</textarea>"
-    assert sum(len(piece.text) for piece in page_pieces.__wrapped__(said)) < 1_000_000 + 10 * length
+    text = 'http://shop.test/\n<textarea id="0" label="x">' + "&lt;p>a&lt;/p>" * (length // 8) + "</textarea>"
+    assert sum(len(piece.text) for piece in page_pieces.__wrapped__(text)) < 1_000_000 + 10 * length
 
 
 @given(unit=strategies.sampled_from(["<p>a</p>", "<b><i>", "some text <br> "]), count=strategies.integers(0, 60))
 def test_a_large_field_is_offered_up_to_each_of_its_tags_and_from_it(unit, count):
-    said = observe(page(f"<textarea>{escape(unit * count)}</textarea>")).text
-    (value,) = [control.value for control in parse_page(said).controls]
-    offered = {piece.text for piece in page_pieces(said)}
+    text = observe(page(f"<textarea>{escape(unit * count)}</textarea>")).text
+    (value,) = [control.value for control in parse_page(text).controls]
+    offered = {piece.text for piece in page_pieces(text)}
     for match in re.finditer("<.*?>", value):
         assert {value[: match.end()], value[match.start() :]} <= offered
 

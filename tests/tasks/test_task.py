@@ -31,7 +31,7 @@ def test_a_task_of_webarena_s_schema_is_read():
     assert not parse_task(OFFICIAL | {"eval": unachievable}).is_achievable
 
 
-@pytest.mark.parametrize(("record", "said"), [
+@pytest.mark.parametrize(("record", "message"), [
     ([], "a task is a JSON object, got list"),
     (without("intent"), "task 3: the key 'intent' is missing"),
     (without("eval"), "the key 'eval' is missing"),
@@ -73,22 +73,22 @@ def test_a_task_of_webarena_s_schema_is_read():
     (OFFICIAL | {"setup": [{"site": "shopping", "table": "review", "values": {}, "key": {}}]}, "expected values"),
     (OFFICIAL | {"setup": [{"site": "shopping", "table": "review", "values": {"a": [1]}, "key": {}}]}, "has the value [1]"),
 ])  # fmt: skip
-def test_a_malformed_task_is_refused_with_its_place(record, said):
+def test_a_malformed_task_is_refused_with_its_place(record, message):
     with pytest.raises(TaskError) as caught:
         parse_task(record, "file.json")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "file.json" in str(caught.value)
 
 
-@pytest.mark.parametrize(("content", "said"), [
+@pytest.mark.parametrize(("content", "message"), [
     ("{", "is no JSON"), ("[1", "is no JSON"), ("", "is no JSON"), ("\ud800", "task"), ("[" * 100_000, "too deep"),
     ('{"tasks": ' * 50_000, "too deep"), ("[" + "9" * 10_000 + "]", "task"), ("null", "expected a list with at least one task"),
     ("{}", "expected a list with at least one task"), ('{"tasks": {}}', "expected a list with at least one task"), ("[]", "expected a list with at least one task"),
     (json.dumps([OFFICIAL, OFFICIAL]), "occurs twice"),
 ])  # fmt: skip
-def test_a_malformed_file_is_refused(tmp_path, content, said):
+def test_a_malformed_file_is_refused(tmp_path, content, message):
     path = tmp_path / "tasks.json"
     path.write_text(content, encoding="utf-8", errors="surrogatepass")
     with pytest.raises(TaskError) as caught:
         read_tasks(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -91,9 +91,9 @@ class TestDoctor:
             monkeypatch.setattr("webarena_gym.browsers.chromium.browser.ChromiumBrowser", start)
         for arguments, status in ((["doctor"], 0), (["doctor", "--browser", "chromium"], 1)):
             assert main(arguments) == status
-            said = capsys.readouterr().out
-            assert ("FAIL" in said) == bool(status)
-            assert f"\n      {'':<20} {advice}" in said
+            output = capsys.readouterr().out
+            assert ("FAIL" in output) == bool(status)
+            assert f"\n      {'':<20} {advice}" in output
 
     def test_the_command(self, tmp_path, monkeypatch, capsys):
         for site in SITES:
@@ -105,9 +105,9 @@ class TestDoctor:
         with serving(portal) as gone:
             pass
         assert main(["doctor", "--browser", "inprocess", "--json", "--sites", json.dumps({"map": gone})]) == 1
-        said = json.loads(capsys.readouterr().out)
-        assert not said["is_well"]
-        assert [finding["what"] for finding in said["findings"]] == ["cache", "in-process browser", "map"]
+        result = json.loads(capsys.readouterr().out)
+        assert not result["is_well"]
+        assert [finding["what"] for finding in result["findings"]] == ["cache", "in-process browser", "map"]
         for text in ("[", "[]", '{"My Shop": "http://a.test"}'):
             assert main(["doctor", "--browser", "chromium", "--sites", text]) == 2
             assert "--sites" in capsys.readouterr().err

@@ -62,9 +62,9 @@ def test_cloning_reports_omitted_long_steps(tmp_path, capsys):
     *before, newest = other.messages
     long = other._replace(messages=(*before, {**newest, "content": newest["content"] * 30}))
     train_bc.train(bc(tmp_path, updates=1, max_prompt_tokens=300), [short, long, other])
-    said = capsys.readouterr().err
-    assert "1 of 3 steps are left out" in said
-    assert "more than 300 tokens; of site.b, 50 %" in said
+    output = capsys.readouterr().err
+    assert "1 of 3 steps are left out" in output
+    assert "more than 300 tokens; of site.b, 50 %" in output
     with expect_error(ValueError, "max_prompt_tokens", 3):
         train_bc.train(bc(tmp_path / "none", updates=1, max_prompt_tokens=3), [short])
 

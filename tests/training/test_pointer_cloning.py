@@ -320,7 +320,9 @@ def test_dagger_corrections_earn_the_reward_after_one_mistake():
         expert = Expert(task, env.dialect)
         assert list(corrections(env, task, lambda _, env=env, expert=expert: expert.reply(env.page, env.observation))) == []
         advice = []
-        for _, steps in corrections(env, task, lambda _, env=env, said=advice: env.dialect.format(said[-1] if said else wrong)):
+        for _, steps in corrections(
+            env, task, lambda _, env=env, replies=advice: env.dialect.format(replies[-1] if replies else wrong)
+        ):
             assert [step.is_example for step in steps] == [False] * (len(steps) - 1) + [True]
             advice.append(steps[-1].action)
         assert advice[-1].kind is Kind.EXIT  # which is advised only where it earns the reward

@@ -468,13 +468,13 @@ FAULTS = {
 def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward():
     with odd() as envs, reference() as unhurt:
         expected = [unhurt.reset(seed=5), unhurt.step([LIST, LIST]), unhurt.step([DONE, LIST]), unhurt.step(["", LIST])]
-        for fault, told in FAULTS.items():
+        for fault, message in FAULTS.items():
             assert plain(envs.reset(seed=5)) == plain(expected[0])
             assert plain(envs.step([LIST, LIST])) == plain(expected[1])
             pages, rewards, terminated, truncated, infos = envs.step([fault, LIST])
             assert numpy.isnan(rewards[0])
             assert (terminated.tolist(), truncated.tolist()) == ([False, False], [True, False])
-            assert told in infos["failure"][0]
+            assert message in infos["failure"][0]
             assert infos["_failure"].tolist() == [True, False]
             assert (pages[0], infos["goal"][0], infos["step"][0]) == (expected[1][0][0], expected[0][1]["goal"][0], 1)
             assert pages[1] == expected[2][0][1]
@@ -488,9 +488,9 @@ def test_a_killed_worker_is_noticed_and_others_continue(door):
         envs.send([f"await {door}", LIST], [0, 1])
         os.kill(before[0], signal.SIGKILL)
         _, rewards, *_, infos = envs.recv()
-        told = dict(zip(infos["env_id"].tolist(), infos["failure"], strict=True))
-        assert str(before[0]) in told[0]
-        assert told[1] is None
+        failures = dict(zip(infos["env_id"].tolist(), infos["failure"], strict=True))
+        assert str(before[0]) in failures[0]
+        assert failures[1] is None
         assert numpy.isnan(rewards[infos["env_id"].tolist().index(0)])
         with expect_error(WorkerError, "SIGKILL"):
             envs.snapshot(2)  # was in the same worker, and idle

@@ -44,8 +44,8 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once(opened):
         browser.goto(HOME)
     browser.start([HOME + "broken"], {})
     assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
-    told = [error.partition(": ")[0] for error in network.errors]
-    assert told == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
+    hosts = [error.partition(": ")[0] for error in network.errors]
+    assert hosts == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
 
 
 def test_aborted_pages_are_errors_and_missing_images_are_not():

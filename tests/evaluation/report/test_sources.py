@@ -69,8 +69,8 @@ def inspect_log(tasks, tmp_path):
     with closing(gymnasium.make(ENV_ID, tasks=tasks, elements="label", disable_env_checker=True)) as env:
         for task in tasks:
             _, info = env.reset(options={"task": task})
-            told = f"Task: {task.intent}\n\n{info['page']}"
-            messages = [{"role": "system", "content": "System"}, {"role": "user", "content": told}]
+            prompt = f"Task: {task.intent}\n\n{info['page']}"
+            messages = [{"role": "system", "content": "System"}, {"role": "user", "content": prompt}]
             for action in [Action(Kind.CLICK, element="no such"), *(step.action for step in task.solution)]:
                 (call,) = call_of(action)["tool_calls"]
                 function = {"function": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}

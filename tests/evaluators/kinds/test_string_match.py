@@ -33,8 +33,10 @@ def test_judges_decide_fuzzy_matches_except_n_a_and_scores_multiply():
         asked.append(question)
         return True
 
-    said = [evaluate(string(fuzzy_match=wanted), "Which?", outcome("azure"), judge)[0].passed for wanted in (["blue"], "N/A")]
-    assert said == [True, False]
+    passed_checks = [
+        evaluate(string(fuzzy_match=wanted), "Which?", outcome("azure"), judge)[0].passed for wanted in (["blue"], "N/A")
+    ]
+    assert passed_checks == [True, False]
     assert asked == [("Which?", "blue", "azure")]
     both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
     assert passes(both, "x")

@@ -25,12 +25,12 @@ def test_forms_are_cleaned_validated_in_field_order_and_confirm_passwords(ask):
         "Title is a required field.", "Text is too long: 7 characters, 5 at most.", "Tag is a required field.",
     ]  # fmt: skip
 
-    def said(password, again):
+    def errors_of(password, again):
         return forms.password_complaints({"password": password, "password_confirmation": again})
 
-    assert said("long enough", "long enough") == []
-    assert said("short", "short") == ["A password needs 8 characters or more."]
-    assert said("long enough", "another one") == ["The two passwords are not the same."]
+    assert errors_of("long enough", "long enough") == []
+    assert errors_of("short", "short") == ["A password needs 8 characters or more."]
+    assert errors_of("long enough", "another one") == ["The two passwords are not the same."]
 
 
 def test_numbers_days_and_addresses_are_known_by_their_shape():

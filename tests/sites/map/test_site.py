@@ -59,8 +59,8 @@ def test_directions_show_distance_time_and_steps_and_can_be_reversed(visitor, ro
     a, b = visitor.rows("SELECT * FROM places WHERE category = 'airport' LIMIT 2")
     for mode in (CAR, BICYCLE, FOOT):
         text, route = visitor.directions(a["name"], b["name"], mode.name).text, roads.route(mode, spot(a), spot(b))
-        for said in (distance(route.metres), duration(route.minutes), f"Arrive at {b['name']}"):
-            assert said in text
+        for message in (distance(route.metres), duration(route.minutes), f"Arrive at {b['name']}"):
+            assert message in text
     assert f"mode={mode.key}" in visitor.path
     assert visitor.click("Reverse directions").find("From").get("value") == b["name"]
     assert f"Arrive at {a['name']}" in visitor.text

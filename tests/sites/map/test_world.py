@@ -25,10 +25,10 @@ def test_size_and_foreign_keys_and_time_runs_forward_and_the_user_has_saved_plac
     assert_sound(db)
     assert 880 <= column(db, "SELECT count(*) FROM place")[0] <= 960
     (now,) = column(db, "SELECT value FROM world WHERE key = 'now'")
-    for told in (
+    for text in (
         "created_at FROM map_note", "created_at FROM user", "created_at FROM note_comment", "saved_at FROM saved_place",
     ):  # fmt: skip
-        assert max(column(db, f"SELECT {told}")) < now
+        assert max(column(db, f"SELECT {text}")) < now
     none(db, "SELECT 1 FROM note_comment c JOIN map_note n USING (note_id) WHERE c.created_at <= n.created_at")
     assert 6 <= column(db, "SELECT count(*) FROM saved_place WHERE user_id = 1")[0] <= 9
     assert column(db, "SELECT data FROM session") == ['{"site": "map", "user_id": 1}']

@@ -18,7 +18,11 @@ def drawn_threads(count, is_held_out):
         known = {"works": ["The Bako Letters"], "places": ["Velim", "Okra"], "is_held_out": is_held_out}
         thread = threads.draw_discussion(dice, FORUMS[number % len(FORUMS)], USERS, 9, **known)
         post = threads.compose_post(thread.post, dice, is_held_out=is_held_out)
-        yield thread, post, [threads.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
+        yield (
+            thread,
+            post,
+            [threads.compose_comment(comment.facts, dice, is_held_out=is_held_out) for comment in thread.comments],
+        )
 
 
 def drawn_issues(count, is_held_out):

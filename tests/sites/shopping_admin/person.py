@@ -44,7 +44,7 @@ class Person(Visitor):
         rows = self.root.xpath("(//main//table)[1]/tbody/tr")
         return [[" ".join(cell.text_content().split()) for cell in row.xpath("td")] for row in rows]
 
-    def told(self, *messages: str) -> "Person":
+    def shows_messages(self, *messages: str) -> "Person":
         assert self.messages == [*messages]
         return self
 

@@ -66,7 +66,7 @@ def test_values_are_found_on_pages_in_any_format(reference, markup, stands):
     assert (problems(reference, markup) == []) is stands
 
 
-@pytest.mark.parametrize(("reference", "ground", "markup", "intent", "said"), [
+@pytest.mark.parametrize(("reference", "ground", "markup", "intent", "message"), [
     ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", ""),
     ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the result of its operation 'sum'"),
     ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its operation 'sum' is on no page"),
@@ -85,10 +85,10 @@ def test_values_are_found_on_pages_in_any_format(reference, markup, stands):
     ("N/A", lacks(["main"], ["try"]), "<p>main", "", ""),
     ("N/A", lacks(["main"], ["try"]), "<p>main try", "", "which its operation 'lacks' excludes"),
 ])  # fmt: skip
-def test_computations_are_done_again(reference, ground, markup, intent, said):
+def test_computations_are_done_again(reference, ground, markup, intent, message):
     found = problems(reference, markup, intent, {reference: ground})
-    assert bool(found) is bool(said)
-    assert said in "".join(found)
+    assert bool(found) is bool(message)
+    assert message in "".join(found)
 
 
 def test_values_and_a_piece_of_an_answer_with_a_ground_of_its_own():

@@ -117,7 +117,7 @@ def test_the_command_prints_classes_and_counts(monkeypatch, capsys):
     monkeypatch.setattr(InProcessBrowser, "click", lambda self, element: None)
     assert main(arguments) == 1
     out = capsys.readouterr().out
-    told = json.loads(out.splitlines()[-1])
-    assert (told["pages"], told["differing"], told["classes"]) == (4, 2, 1)
+    result = json.loads(out.splitlines()[-1])
+    assert (result["pages"], result["differing"], result["classes"]) == (4, 2, 1)
     assert "2 cases, such as seed 1" in out
     assert "click('e2')" in out

@@ -47,8 +47,8 @@ def test_a_profile_is_changed_and_shown(visitor):
     visitor.fill({"Location (optional)": "Rome", "Job title (optional)": "Baker", "Organization (optional)": "Oven & Co"})
     visitor.choose("Status emoji", "rocket").click("Busy", "Update profile settings", "My profile")
     text = visitor.browser.page().root.text_content()
-    for told in ("Busy", "🚀 Enjoying life", "ann.example", "Rome", "Baker at Oven & Co", "Likes <b>bold</b> maps"):
-        assert told in text
+    for message in ("Busy", "🚀 Enjoying life", "ann.example", "Rome", "Baker at Oven & Co", "Likes <b>bold</b> maps"):
+        assert message in text
     assert visitor.find("ann.example").get("href") == "https://ann.example"
 
 

@@ -57,9 +57,9 @@ def test_bulk_changes_of_products(person):
     person.open("/admin/catalog/product/?id=2&search=AC").click("Select 2").choose("Actions", "Change status to Disable")
     person.click("Submit").at("/admin/catalog/product/?id=2&search=AC&p=1")
     assert person.sql("SELECT product_id FROM product WHERE NOT is_enabled") == [2]
-    person.click("Submit").told("Please select items.")
+    person.click("Submit").shows_messages("Please select items.")
     person.open("/admin/catalog/product/").click("Select 1", "Select 3").choose("Actions", "Update attributes").click("Submit")
-    person.sees(f"2 products: {GOODS[0]}; {GOODS[2]}").click("Save").told("Please fill in what should change.")
+    person.sees(f"2 products: {GOODS[0]}; {GOODS[2]}").click("Save").shows_messages("Please fill in what should change.")
     person.fill({"Price": "19.99"}).choose("Stock Status", "Out of Stock").click("Save")
     assert person.sql("SELECT product_id FROM product WHERE price_cents = 1999 AND NOT is_in_stock AND quantity > 0") == [1, 3]
     person.click("Select 1", "Select 3").choose("Actions", "Delete").click("Submit")

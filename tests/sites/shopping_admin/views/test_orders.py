@@ -14,7 +14,7 @@ def test_cancel_needs_the_form_key_and_returns_goods_to_stock(person):
     order_id = person.order_in("pending")
     lines = person.sql("SELECT product_id, qty_ordered FROM order_item WHERE order_id = ?", order_id)
     stock = dict(person.sql("SELECT product_id, quantity FROM product"))
-    person.open(f"/admin/sales/order/view/order_id/{order_id}/").click("Cancel").told("You canceled the order.")
+    person.open(f"/admin/sales/order/view/order_id/{order_id}/").click("Cancel").shows_messages("You canceled the order.")
     assert person.status(order_id) == "canceled"
     for product_id, quantity in lines:
         assert person.value("SELECT quantity FROM product WHERE product_id = ?", product_id) == stock[product_id] + quantity
@@ -58,7 +58,7 @@ def test_invoice_ship_and_refund_the_whole_order(person):
     url, total = f"/admin/sales/order/view/order_id/{order_id}/", person.value(
         "SELECT grand_total_cents FROM sales_order WHERE order_id = ?", order_id
     )  # fmt: skip
-    person.open(url).click("Invoice", "Submit Invoice").told("The invoice has been created.").at(url)
+    person.open(url).click("Invoice", "Submit Invoice").shows_messages("The invoice has been created.").at(url)
     assert person.sql("SELECT grand_total_cents, created_at FROM invoice WHERE order_id = ?", order_id) == [(total, str(NOW))]
     assert person.status(order_id) == "processing"
     person.click("Ship").choose("Carrier", "Federal Express").fill({"Number": "TR-77"}).click("Submit Shipment")
@@ -130,7 +130,9 @@ def test_comment_tracking_number_and_address(person):
     assert "required" in person.messages[0]
     person.click(f"Shipment #{order_id:09d}").choose("Carrier", "DHL").fill({"Title": "Express", "Number": "D 1"})
     assert person.click("Add Tracking Number").table == [["DHL", "Express", "D 1"]]
-    person.open(url).click("Edit Shipping Address").fill({"City": ""}).click("Save").told("City: this is a required field.")
+    person.open(url).click("Edit Shipping Address").fill({"City": ""}).click("Save").shows_messages(
+        "City: this is a required field."
+    )
     person.fill({"City": "Delft"}).click("Save").at(url)
     query = "SELECT kind, city FROM order_address WHERE order_id = ? ORDER BY kind"
     person.holds([("billing", "Salem"), ("shipping", "Delft")], query, order_id)
