@@ -1,21 +1,13 @@
-from itertools import pairwise
-
-import gymnasium
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import Gemma3ForCausalLM, Gemma3TextConfig, Qwen2Config, Qwen2ForCausalLM
 
-from agents.data.prompts import PromptEncoder
-from agents.data.trajectories import Sample, Step, Trajectory
-from agents.models import small
+from agents.data.trajectories import Sample
 from agents.models.batches import Costs, batch_logprobs, pack
-from agents.training.language_models import released_prompts
-from tests import tiny
 from tests.errors import expect_error
 from tests.tiny import tiny_model
-from webarena_gym.observation.history import PLACEHOLDER
 
 SIZES = {
     "vocab_size": 30, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
@@ -119,38 +111,3 @@ def test_a_model_that_cannot_read_trees_gets_rows():
         assert batch.tree is None
         for index, part in zip(batch.samples, batch_logprobs(model, batch).split(batch.lengths), strict=True):
             torch.testing.assert_close(part, one_by_one(model, found[index]), atol=1e-5, rtol=1e-5)
-
-
-@pytest.fixture(scope="module")
-def encoder():
-    return PromptEncoder(small.train_tokenizer([*tiny.texts(), PLACEHOLDER, "Round 0 1 2 3 4 5 6 7 8 9"], 400), "Be brief.")
-
-
-def play(encoder, thoughts):
-    """Play a real episode of four steps and record it as rollouts do."""
-    with gymnasium.make("WebArenaLite-v0", split="train", thoughts=thoughts, disable_env_checker=True) as env:
-        _, info = env.reset(seed=3)
-        steps, goal = [], info["goal"]
-        for _ in range(4):
-            (prompt,) = encoder.encode_all([info["messages"]])
-            reply = '<think>Down.</think>\n<answer>do(action="Scroll Down")</answer>'
-            steps.append(Step(info["page"], reply, "", prompt, encoder.encode_reply(reply)))
-            info = env.step(reply)[4]
-    return Trajectory(info["task_id"], goal, tuple(steps), 0.0, "truncated")
-
-
-@pytest.mark.parametrize("thoughts", [True, False])
-def test_released_contexts_hold_no_page_but_the_last(encoder, thoughts):
-    trajectory = play(encoder, thoughts)
-    prompts = released_prompts(trajectory, encoder, thoughts=thoughts)
-    # The last step is trained in the very context it was sampled in; the others never saw theirs.
-    assert prompts[-1] == trajectory.steps[-1].prompt_ids
-    texts = [encoder.decode(prompt) for prompt in prompts]
-    for number, (text, step) in enumerate(zip(texts[:-1], trajectory.steps, strict=False)):
-        assert prompts[number] != step.prompt_ids
-        assert step.page not in text
-        assert text.count(PLACEHOLDER) == number + 1
-        assert (text.count("Down.") > 0) == (thoughts and number > 0)
-    # They are parts of one sequence, so a sample for each step trains what the released trainer's one row for each trajectory does.
-    assert not thoughts or all(longer[: len(shorter)] == shorter for shorter, longer in pairwise(prompts))
-    assert released_prompts(Trajectory("t", "g", (), 0.0, "too_long"), encoder, thoughts=True) == []

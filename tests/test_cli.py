@@ -11,7 +11,6 @@ from webarena_gym.tasks import read_tasks
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import AuditFindings
 from webarena_gym.tools.cli import main
-from webarena_gym.tools.serve import WorldSites
 
 
 def run(capsys, *arguments):
@@ -106,16 +105,6 @@ def test_worlds_are_described(capsys, monkeypatch, tmp_path):
     assert status == 0
     assert "product" in out
     assert str(tmp_path) in out
-
-
-def test_sites_are_selected_by_host_and_sign_visitors_in():
-    sites = WorldSites(8000, 0)
-    answer = sites.request("GET", "http://shop.localhost:8000/customer/account/")
-    assert answer.status == 200
-    assert b"My Account" in answer.body
-    cookie = answer.header("Set-Cookie").partition(";")[0]
-    assert not sites.request("GET", "http://shop.localhost:8000/", {"cookie": cookie}).header("Set-Cookie")
-    assert sites.request("GET", "http://shop-admin.localhost:8000/admin/sales/order/").status == 200
 
 
 def test_the_tasks_of_a_file_are_audited(capsys, tmp_path):

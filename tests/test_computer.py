@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from werkzeug.wrappers import Response
 
 from tests import needs
+from tests.actions.test_dialect import TEXT
 from tests.coordinates import EYES, CoordinatePlayer
 from tests.errors import expect_error
 from tests.growth import grows_too_fast, text_of
-from tests.test_actions import TEXT
 from webarena_gym import suite
 from webarena_gym.actions import Action, Kind, instructions, reply_of, tools
 from webarena_gym.actions.computer import NAMES, Computer

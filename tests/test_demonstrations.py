@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from agents import demonstrations as command
 from agents.data import demonstrations as demos
 from agents.data.demonstrations import SplitSettings, demonstrate, episodes, pieces
-from agents.data.expert import MOST_STEPS, envs_with_tasks, force_mistake, play_expert, play_with_mistakes
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
@@ -38,7 +37,6 @@ from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import TaskError
-from webarena_gym.tasks import Expert
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
 
@@ -366,68 +364,10 @@ def test_a_learner_whose_step_limits_grow_learns(tmp_path, unsure):  # noqa: F81
 
 TEMPLATES = ("reddit.subscription", "gitlab.star_count", "shopping.order_place", "shopping.address_add", "gitlab.status_set")
 BACK = DIALECTS["webrl"].format(Action(Kind.GO_BACKWARD))
-ENV = {"elements": "id", "window": 20_000, "max_steps": 30 * MOST_STEPS}
 
 
 def drawn(world, count=1):
     return task_suite.draw(list(TEMPLATES), world_seed=world, count=count)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("seed", range(3))
-def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
-    undone = others = 0
-    for env, task in envs_with_tasks(drawn(12 + seed), quiet=True, **ENV):
-        goal, steps = play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}"))
-        assert play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}")) == (goal, steps)
-        _, info = env.reset(seed=0, options={"task": task})
-        reward = 0.0
-        for number, step in enumerate(steps):
-            assert (info["page"], bool(info["action_error"])) == (step.page, step.has_error)
-            assert step.is_of_solution or number < len(steps) - 1
-            _, reward, _, _, info = env.step(env.dialect.format(step.action))
-        assert reward == 1.0
-        own = [step.action.kind for step in steps if step.is_of_solution]
-        assert own == [step.action.kind for step in play_expert(env, task)[1]]
-        undone += sum(step.is_undoing for step in steps)
-        others += sum(step.is_undoing and step.action.kind is not Kind.GO_BACKWARD for step in steps)
-        assert sum(not step.is_example for step in steps) >= sum(step.is_undoing for step in steps)
-    assert undone > 5
-    assert undone >= others
-
-
-def test_without_mistakes_the_episode_is_the_expert_s():
-    for env, task in envs_with_tasks(drawn(12), quiet=True, **ENV):
-        _, info = env.reset(seed=0, options={"task": task})
-        expert, seen, over, reward = Expert(task, env.dialect), [], False, 0.0
-        while not over:
-            action = expert.choose(env.page, env.observation).action
-            seen.append((info["page"], action))
-            _, reward, over, _, info = env.step(env.dialect.format(action))
-        assert reward == 1
-        goal, steps = play_expert(env, task)
-        assert (goal, [(step.page, step.action) for step in steps]) == (task.intent, seen)
-        assert all(step.is_of_solution for step in steps)
-
-
-def test_mistakes_that_cannot_be_undone_are_omitted_from_episodes(monkeypatch):
-    monkeypatch.setattr("agents.data.expert._can_finish", lambda *_: False)
-    for env, task in envs_with_tasks(drawn(12), quiet=True, **ENV):
-        assert play_with_mistakes(env, task, 0.9, Random(0)) == play_expert(env, task)
-        assert force_mistake(env, task, Random(0)) is None
-
-
-def test_a_forced_mistake_is_the_last_step_and_changes_the_page():
-    for env, task in envs_with_tasks(drawn(13), quiet=True, **ENV):
-        _, steps = force_mistake(env, task, Random(task.task_id))
-        *before, wrong = steps
-        assert all(step.is_of_solution for step in before)
-        assert not wrong.is_example
-        _, info = env.reset(seed=0, options={"task": task})
-        for step in steps:
-            assert info["page"] == step.page
-            info = env.step(env.dialect.format(step.action))[-1]
-        assert info["page"] != wrong.page
 
 
 @pytest.mark.parametrize("style", ["none", "short", "long"])

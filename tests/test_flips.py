@@ -51,7 +51,7 @@ def test_tests_are_found_by_name(module, tests):
 
 def test_tests_of_a_module_include_those_that_import_it_and_those_of_its_room():
     found = [path.name for path in files_of(Path("webarena_gym/toolbox/lookup.py"))]
-    assert found[0] == "test_toolbox_bundled.py"
+    assert found[0] == "test_lookup.py"
     assert "test_toolbox.py" in found
 
 

@@ -21,7 +21,6 @@ from webarena_gym.errors import NothingToDraw, TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
 from webarena_gym.evaluators.outcome import describe_result, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
-from webarena_gym.sites.planting import PlantedRow
 from webarena_gym.sites.world import load_world
 from webarena_gym.suite import draw
 from webarena_gym.tasks.task import KINDS
@@ -212,21 +211,6 @@ def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large o
         other.restore(snapshot)
         assert other.changes() == needed
         assert other.step(parting)[1] == 1.0
-
-
-@pytest.mark.parametrize(("row", "message"), [
-    (PlantedRow("shopping", "moon", (("a", 1),)), "shopping.moon"),
-    (PlantedRow("shopping", "review", (("moon", 1),)), "expected columns of"),
-    (PlantedRow("shopping", "review", (("title", "x"),)), "which the database rejects"),
-    (PlantedRow("shopping", "review", (("title", "x"),), (("review_id", -1),)), "0 rows"),
-    (PlantedRow("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
-    (PlantedRow("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
-])  # fmt: skip
-def test_invalid_planted_rows_are_reported(row, message):
-    task = replace(suite.load("test")[0], setup=(row,))
-    with WebArenaLite(tasks=[task]) as env, pytest.raises(TaskError) as caught:
-        env.reset()
-    assert message in str(caught.value)
 
 
 def test_existing_moderators_are_not_planted_again():

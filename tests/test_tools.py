@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tests.test_actions import TEXT, refusal
+from tests.actions.test_dialect import TEXT, refusal
 from webarena_gym.actions import DIALECTS, Action, Kind, instructions, reply_of, tools
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import Style

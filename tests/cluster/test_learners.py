@@ -1,7 +1,5 @@
 import importlib.util
-import os
 import random
-import signal
 from copy import deepcopy
 from functools import cache, partial
 from types import SimpleNamespace
@@ -11,13 +9,11 @@ import pytest
 import torch
 
 from agents import grpo
-from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks, split_by_tokens
-from agents.data.trajectories import Sample, Step, Trajectory
-from agents.rollouts.players import LostProcessError
+from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
+from agents.data.trajectories import Step, Trajectory
 from agents.training.credit import weight_steps
 from agents.training.distributed import SINGLE_RANK, Ranks, launch
 from tests import tiny
-from tests.errors import expect_error
 
 CASES = {
     "many passes": {"tokens_per_pass": 60},
@@ -191,57 +187,3 @@ def test_adapters_learn_and_the_weights_stay():
         ours = after.get(name, after.get(name.replace("proj.", "proj.base_layer.")))
         assert torch.equal(value, ours), name
     assert any(value.abs().max() > 0 for name, value in after.items() if "lora_B" in name)
-
-
-def test_parts_hold_every_sample_once_and_about_as_many_tokens():
-    samples = [Sample(item.step.prompt_ids, item.step.response_ids) for item in lesson(groups=10, trajectories=8)]
-    parts = split_by_tokens(samples, 4)
-    assert sorted(index for part in parts for index in part) == list(range(len(samples)))
-    prompts = [{samples[index].prompt_ids for index in part} for part in parts]
-    assert sum(map(len, prompts)) == len(set.union(*prompts))
-    tokens = [sum(map(len, own)) for own in prompts]
-    assert max(tokens) < 1.3 * min(tokens)
-    # A rank may have nothing to do.
-    assert split_by_tokens([Sample((1,), (2,)), Sample((1,), (3,))], 2) in ([[0, 1], []], [[], [0, 1]])
-    assert split_by_tokens([], 2) == [[], []]
-
-
-def fail_in_the_second():
-    ranks = Ranks.current()
-    if ranks.index == 1:
-        raise ZeroDivisionError("a blunder")
-    return ranks.gather([1])
-
-
-class DiesWhenRead:
-    """An argument of which a process dies that unpickles it."""
-
-    def __reduce__(self):
-        return os._exit, (7,)
-
-
-def end_the_second(how):
-    ranks = Ranks.current()
-    if ranks.index == 1:
-        os.kill(os.getpid(), signal.SIGKILL) if how == "killed" else os._exit(3)
-    return ranks.gather([1])
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize(("how", "message"), [
-    ("killed", "was killed by SIGKILL"), ("left", "ended with status 3"), (DiesWhenRead(), "ended with status 7"),
-])  # fmt: skip
-def test_a_lost_process_is_reported_in_one_line(how, message, count, capfd):
-    with pytest.raises(
-        LostProcessError, match=rf"process \d+, rank [12] of {count}, {message}; run the same command again"
-    ) as raised:
-        launch(end_the_second, count, how)
-    assert "\n" not in str(raised.value)
-    assert "Traceback" not in capfd.readouterr().err
-
-
-def test_an_error_in_another_process_is_raised_with_its_traceback():
-    with expect_error(ZeroDivisionError, "a blunder") as raised:
-        launch(fail_in_the_second, 2)
-    assert "in fail_in_the_second" in str(raised.value.__notes__)

@@ -176,7 +176,7 @@ def test_rules_of_places_bounds_choices_and_rules_that_nobody_knows():
     assert tuple(RULES) == ("native", *ALL, "verified")
 
 
-@pytest.mark.parametrize(("locator", "said", "required", "where"), [
+@pytest.mark.parametrize(("locator", "content", "required", "where"), [
     ("", "<td>80</td>", {"must_include": ["80"]}, ALL),
     ("", "<td>1080</td>", {"must_include": ["80"]}, WEB),
     ("", "<td>salt &amp; pepper</td>", {"must_include": ["salt & pepper"]}, WEB),
@@ -261,7 +261,7 @@ def test_unreachable_pages_and_databases_raise_instead_of_a_verdict(rules):
             evaluate(html(locator, {"exact_match": "x"}), "", outcome()[0], None, rules)
 
 
-@pytest.mark.parametrize(("block", "said"), [
+@pytest.mark.parametrize(("block", "message"), [
     ({"eval_types": []}, "no checks"), ({"eval_types": ["state"], "state": []}, "unknown evaluator 'state'"),
     (string(), "without reference_answers"), (string(nearly="x"), "unknown comparison 'nearly'"),
     (string(exact_match=["x"]), "expected a string"), (string(must_include=[]), "expected a string or a non-empty list"),

@@ -1,9 +1,7 @@
 """Every dialect reads what it writes, accepts what models really write, and refuses the rest with a reason."""
 
-import ast
 import json
 import re
-from inspect import Parameter, Signature
 from itertools import product
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.errors import expect_error
 from tests.growth import grows_too_fast
-from webarena_gym.actions import DIALECTS, Action, Kind, reply_of
+from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT, NEEDS_POINTS
 from webarena_gym.actions.dialect import MAX_REASON
 from webarena_gym.errors import ActionError
@@ -76,78 +74,6 @@ def test_a_history_without_thoughts_keeps_whole_actions(name, data):
     assert kept["content"] == written.strip()
 
 
-@pytest.mark.parametrize("name", DIALECTS)
-@given(data=st.data())
-def test_the_reply_of_a_tool_call_has_the_values_of_the_call(name, data):
-    dialect = DIALECTS[name]
-    form = data.draw(st.sampled_from([form for form in dialect.forms if form.parameters]))
-    values = {each.name: data.draw(TEXT) for each in form.parameters if each.type in ("text", "element") and not each.choices}
-    reply = reply_of(dialect, form.name, values)
-    try:
-        action = dialect.parse(reply)
-    except ActionError:
-        assert form.kind in (Kind.SWITCH_TAB, Kind.SCROLL_DOWN, Kind.WAIT), reply
-        return
-    assert action.kind in (form.kind, Kind.PRESS, Kind.EXIT)
-    texts = [value for each, value in zip(form.parameters, values.values(), strict=False) if each.type == "text"]
-    assert (
-        form.name == "report_infeasible"
-        or not texts
-        or (action.argument or "").strip() in [text.strip() for text in (*texts, "Enter")]
-    )
-
-
-SIGNATURES = {
-    "webrl": {"do": ("action", "argument", "element"), "exit": ("message",), "go_backward": ()},
-    "browsergym": {
-        "click": ("bid", "button"), "fill": ("bid", "value"), "select_option": ("bid", "options"), "send_msg_to_user": ("text",),
-        "press": ("bid", "key_comb"), "goto": ("url",), "scroll": ("delta_x", "delta_y"), "go_back": (), "tab_focus": ("index",),
-    },
-}  # fmt: skip
-VALUES = st.sampled_from(
-    ["Click", "Type", "Hover", "left", "right", "Enter", "5", "$1,234.50", "a (b) c", "it's", 'say "hi"', ""]
-)
-ARGUMENTS = st.lists(
-    st.tuples(st.sampled_from(["", "", "action", "argument", "element", "message", "bid", "value", "text", "button"]), VALUES),
-    max_size=4,
-)
-
-
-def bound(name, names, arguments):
-    """Bind arguments as Python does: the values by parameter, or None for a SyntaxError or TypeError."""
-    written = ", ".join(f"{key}={value!r}" if key else repr(value) for key, value in arguments)
-    try:
-        call = ast.parse(f"{name}({written})", mode="eval").body
-        signature = Signature([Parameter(each, Parameter.POSITIONAL_OR_KEYWORD, default=None) for each in names])
-        return signature.bind(
-            *[each.value for each in call.args], **{each.arg: each.value.value for each in call.keywords}
-        ).arguments
-    except (SyntaxError, TypeError):
-        return None
-
-
-@pytest.mark.parametrize("dialect", SIGNATURES)
-@given(data=st.data(), arguments=ARGUMENTS)
-def test_a_call_has_the_arguments_that_python_would_give_it_or_is_refused(dialect, data, arguments):
-    name = data.draw(st.sampled_from([*SIGNATURES[dialect]]))
-    written = f"{name}({', '.join(f'{key}={value!r}' if key else repr(value) for key, value in arguments)})"
-    values = bound(name, SIGNATURES[dialect][name], arguments)
-    try:
-        action = DIALECTS[dialect].parse(written)
-    except ActionError:
-        return
-    assert values is not None, (written, action)
-    lost = {value for value in values.values() if value} - {
-        action.element,
-        action.argument,
-        str(action.kind),
-        "left",
-        "right",
-        "5",
-    }
-    assert not lost, (written, action)
-
-
 @pytest.mark.parametrize(("dialect", "reply"), [
     ("webrl", 'exit(message="a", b)")'), ("webrl", 'exit(message="a (b "c") d")'), ("webrl", 'exit(message="a") b")'),
     ("webrl", 'exit(message="one\nsaid "x")\ntwo")'), ("webrl", "exit(message=$1,234.50)"), ("webrl", "exit($1,234.50)"),
@@ -189,56 +115,6 @@ def test_webarena_reads_fences_with_a_language_and_lines_with_other_text_around_
     assert DIALECTS["webarena"].parse(reply) == Action(Kind.CLICK, "5")
 
 
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_values_of_tool_calls_that_are_no_text(dialect):
-    end = next(form for form in dialect.forms if form.kind is Kind.EXIT)
-    (answer,) = (each.name for each in end.parameters)
-    for value, text in ((True, "true"), (False, "false"), (3.0, "3"), (3.5, "3.5"), (["a", "b"], '["a", "b"]'), (None, "")):
-        if value is not None or end.parameters[0].default is not None:
-            assert dialect.parse(reply_of(dialect, end.name, {answer: value})).argument == text
-    field = next(form for form in dialect.forms if form.kind is Kind.SELECT)
-    element, option = (next(each.name for each in field.parameters if each.type == kind) for kind in ("element", "text"))
-    assert dialect.parse(reply_of(dialect, field.name, {element: 5, option: ["Red"]})) == Action(Kind.SELECT, "5", "Red")
-
-
-def test_press_enter_after_may_be_a_boolean():
-    for value, kind in ((True, Kind.SEARCH), (False, Kind.TYPE)):
-        reply = reply_of(DIALECTS["webarena"], "type", {"id": "5", "content": "x", "press_enter_after": value})
-        assert DIALECTS["webarena"].parse(reply) == Action(kind, "5", "x")
-
-
-@pytest.mark.parametrize("options", ['"Red"', "'Red'", '["Red"]', "options=['Red']"])
-def test_browsergym_selects_an_option_given_alone_or_in_a_list(options):
-    assert DIALECTS["browsergym"].parse(f'select_option("5", {options})') == Action(Kind.SELECT, "5", "Red")
-
-
-@pytest.mark.parametrize(("reply", "expected"), [
-    ("do(action='Click', element='12')", Action(Kind.CLICK, "12")),
-    ('do(action="Click", element=12)', Action(Kind.CLICK, "12")),
-    ('do(\n  action = "Click",\n  element = "12",\n)', Action(Kind.CLICK, "12")),
-    ('do("Click", element="12")', Action(Kind.CLICK, "12")), ('do(action="click", element="12")', Action(Kind.CLICK, "12")),
-    ('# Element: the link that says "exit(now)"\ndo(action="Click", element="12")', Action(Kind.CLICK, "12")),
-    ('I will search.\n```\ndo(action="Search", argument="a b", element="3")\n```', Action(Kind.SEARCH, "3", "a b")),
-    ('do(action="Type", argument="5" pipe", element="3")', Action(Kind.TYPE, "3", '5" pipe')),
-    ("do(action='Type', argument='men's shoes', element='3')", Action(Kind.TYPE, "3", "men's shoes")),
-    ('do(action="Type", argument="", element="3")', Action(Kind.TYPE, "3", "")),
-    ('do(action="Click", element="Add to Cart [2]")', Action(Kind.CLICK, "Add to Cart [2]")),
-    ('do(action="Press Enter")', Action(Kind.PRESS, argument="Enter")),
-    ('do(action="Press Enter", element="")', Action(Kind.PRESS, argument="Enter")),
-    ('do(action="Go Backward")', Action(Kind.GO_BACKWARD)), ("go_backward()", Action(Kind.GO_BACKWARD)),
-    ("go_forward( )", Action(Kind.GO_FORWARD)),
-    ('do(action="Switch Tab", argument=1)', Action(Kind.SWITCH_TAB, argument="1")),
-    ("exit()", Action(Kind.EXIT, argument="")), ('exit("$5.00")', Action(Kind.EXIT, argument="$5.00")),
-    ('exit(message="one\ntwo")', Action(Kind.EXIT, argument="one\ntwo")),
-    (r'exit(message="caf\u00e9 \ud83d\ude00 \xe9 \U0001F600")', Action(Kind.EXIT, argument="café 😀 é 😀")),
-    (r'exit(message="a\ud83d")', Action(Kind.EXIT, argument="a\N{REPLACEMENT CHARACTER}")),
-    (r'exit(message="C:\users \\u00e9 \x \U00110000")', Action(Kind.EXIT, argument=r"C:\users \u00e9 \x \U00110000")),
-    ('<think>do(action="Wait")?</think><answer>exit(message="do(x)")</answer>', Action(Kind.EXIT, argument="do(x)")),
-])  # fmt: skip
-def test_webrl_accepts_what_models_write(reply, expected):
-    assert WEBRL.parse(reply) == expected
-
-
 MALFORMED = [
     ("", "no action"), ("   \n", "no action"), ("I am done.", "no action"), ("click 12", "no action"),
     ("<think>do(action='Wait')</think>", "no action"), ("<answer></answer>", "no action"),
@@ -260,13 +136,6 @@ MALFORMED = [
     ("do(action='Wait')\ndo(action='Wait')", "2 actions"), ("__import__('os').system('ls')", "no action"),
     ("do(action=__import__('os'))", "expected ',' or ')'"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("reply", "reason"), MALFORMED)
-def test_webrl_refuses_with_a_reason(reply, reason):
-    with pytest.raises(ActionError) as caught:
-        WEBRL.parse(reply)
-    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
@@ -326,25 +195,6 @@ def test_characters_may_be_written_by_their_codes_as_in_json_and_python(dialect,
     for written in (as_json, as_python):
         reply = f'do(action="Type", argument="{written}", element="1")' if dialect == "webrl" else f'fill("1", "{written}")'
         assert DIALECTS[dialect].parse(reply) == Action(Kind.TYPE, "1", text)
-
-
-@given(st.integers(0, 999_999).map(str))
-def test_a_wait_of_some_milliseconds_is_read_as_it_is_written(number):
-    action = Action(Kind.WAIT, argument=number)
-    assert DIALECTS["browsergym"].parse(DIALECTS["browsergym"].format(action)) == action
-    for other in ("webrl", "webarena"):
-        with expect_error(ValueError, other, action):
-            DIALECTS[other].format(action)
-
-
-def test_an_action_needs_its_fields():
-    with expect_error(ValueError, "Click", "element"):
-        Action(Kind.CLICK)
-    with expect_error(ValueError, "Exit", "argument"):
-        Action(Kind.EXIT)
-    for kind in NEEDS_POINTS:
-        with expect_error(ValueError, kind.value, "points"):
-            Action(kind, "12", "x")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
