@@ -185,7 +185,10 @@ def test_a_test_in_a_folder_is_named_by_the_path_of_its_module():
     modules = [path.with_name(path.name.removeprefix("test_")) for path in tests if path.parts[0] != "integrations"]
     assert len(modules) >= 7
     packages = (ROOT / "webarena_gym", ROOT / "agents")
-    assert [path for path in modules if not any((package / path).is_file() for package in packages)] == []
+    forms = {path: (path, path.with_suffix("") / "__init__.py") for path in modules}
+    assert [
+        path for path in modules if not any((package / form).is_file() for package in packages for form in forms[path])
+    ] == []
 
 
 def test_modules_never_execute_text_sleep_or_read_the_wall_clock():
