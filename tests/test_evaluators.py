@@ -67,30 +67,26 @@ def many(approach):
     return MEANINGS if approach == "fuzzy_match" else MANY
 
 
-def lists(approach, rules):
-    """Say whether a comparison takes lists, and choices."""
+def references(rules, part, make_block, outcome):
+    """Yield the lists and the choices of references that may grow in the comparisons of a part of a task, "answers" or "contents"."""
     is_native = rules == "native"
-    has_choices = is_native or approach not in ("must_exclude", "one_of")
-    return is_native or approach != "exact_match", has_choices
+    for approach in comparisons(rules, part):
+        if is_native or approach != "exact_match":
+            yield rules, f"{approach}, list", many(approach), lambda n, a=approach: (make_block(**{a: wanted(a, n)}), outcome)
+        if is_native or approach not in ("must_exclude", "one_of"):
+            yield (
+                rules,
+                f"{approach}, choices",
+                many(approach),
+                lambda n, a=approach: (make_block(**{a: OR.join(wanted(a, n))}), outcome),
+            )
 
 
 def answers():
     """Yield what may grow in a check of the answer: (rules, what, last size, function of a size to block and outcome)."""
     for rules in ("native", *OFFICIAL):
+        yield from references(rules, "answers", answer, ended("7 w"))
         for approach in comparisons(rules, "answers"):
-            has_lists, has_choices = lists(approach, rules)
-            if has_lists:
-                yield (
-                    rules,
-                    f"{approach}, list",
-                    many(approach),
-                    lambda n, a=approach: (answer(**{a: wanted(a, n)}), ended("7 w")),
-                )
-            if has_choices:
-                yield (
-                    rules, f"{approach}, choices", many(approach),
-                    lambda n, a=approach: (answer(**{a: OR.join(wanted(a, n))}), ended("7 w")),
-                )  # fmt: skip
             for start, unit in (*(("", unit) for unit in UNITS), ('x."', " ")):
                 yield (
                     rules, f"{approach}, answer of {start!r} and {unit!r}", LONG,
@@ -144,20 +140,8 @@ def places():
 def contents():
     """Yield what may grow in a check of pages."""
     for rules in ("native", *OFFICIAL):
+        yield from references(rules, "contents", page_block, ended())
         for approach in comparisons(rules, "contents"):
-            has_lists, has_choices = lists(approach, rules)
-            if has_lists:
-                yield (
-                    rules,
-                    f"{approach}, list",
-                    many(approach),
-                    lambda n, a=approach: (page_block(**{a: wanted(a, n)}), ended()),
-                )
-            if has_choices:
-                yield (
-                    rules, f"{approach}, choices", many(approach),
-                    lambda n, a=approach: (page_block(**{a: OR.join(wanted(a, n))}), ended()),
-                )  # fmt: skip
             for unit in UNITS:
                 yield (
                     rules, f"{approach}, page of {unit!r}", LONG,
@@ -239,15 +223,14 @@ def files(folder):
 
 def requests():
     """Yield what may grow in a check over HTTP."""
-    yield (
-        "native",
-        "path",
-        LONG,
-        lambda n: (answers_json("http://shop.test/", "a." * (n // 2), 1), ended(html='<p>{"a": 1}</p>')),
-    )
-    yield "native", "answer", LONG, lambda n: (answers_json("http://shop.test/", "a", 1), ended(html=f"<p>[{'1, ' * n}1]</p>"))
-    yield "native", "depth", LONG, lambda n: (answers_json("http://shop.test/", "a", 1), ended(html=f"<p>{'[' * n}</p>"))
-    yield "native", "expected", MANY, lambda n: (answers_json("http://shop.test/", "", [1] * n), ended(html="<p>[1]</p>"))
+
+    def json_check(html, path="a", expected=1):
+        return answers_json("http://shop.test/", path, expected), ended(html=f"<p>{html}</p>")
+
+    yield "native", "path", LONG, lambda n: json_check('{"a": 1}', "a." * (n // 2))
+    yield "native", "answer", LONG, lambda n: json_check(f"[{'1, ' * n}1]")
+    yield "native", "depth", LONG, lambda n: json_check("[" * n)
+    yield "native", "expected", MANY, lambda n: json_check("[1]", "", [1] * n)
     yield "native", "checks", CHECKS, lambda n: (
         {"eval_types": ["http"], "http": answers_json("http://shop.test/", "a", 1)["http"] * n}, ended(),
     )  # fmt: skip

@@ -48,14 +48,10 @@ def expert_episodes(file, templates):
 
 
 @pytest.fixture(scope="module")
-def experts(tmp_path_factory):
-    return expert_episodes(tmp_path_factory.mktemp("experts") / "episodes.jsonl", TEMPLATES)
-
-
-@pytest.fixture(scope="module")
-def remembering(unsure, experts, tmp_path_factory):  # noqa: F811 - the fixture
+def remembering(unsure, tmp_path_factory):  # noqa: F811 - the fixture
     """The unsure clone with a memory of the expert's episodes."""
     out = tmp_path_factory.mktemp("remembering") / "network"
+    experts = expert_episodes(out.with_name("episodes.jsonl"), TEMPLATES)
     command.remember(RememberSettings(model=unsure, out=out, episodes=(experts,)))
     return out
 
@@ -136,14 +132,11 @@ def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  #
     assert (tmp_path / "network" / MEMORY_FILE).is_file()
 
 
-def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, experts, tmp_path):  # noqa: F811 - the fixture
-    with expect_error(ValueError, tmp_path):
-        command.remember(RememberSettings(model=tmp_path, out=tmp_path / "out", episodes=(experts,)))
+def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, tmp_path):  # noqa: F811 - the fixture
     failed = Trajectory("t/1", "Goal", (Step("page", "go_backward()"),), 0.0, "exited")
     write_trajectories(tmp_path / "failed.jsonl", [failed])
-    with expect_error(ValueError, "1 episodes"):
-        command.remember(RememberSettings(model=unsure, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
-    with expect_error(ValueError, "nearest", 0, 1):
-        RememberSettings(model=unsure, out=tmp_path / "out", nearest=0)
+    for model, value in ((tmp_path, tmp_path), (unsure, "1 episodes")):
+        with expect_error(ValueError, value):
+            command.remember(RememberSettings(model=model, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
     with pytest.raises(ValueError, match="expected networks without memory"):
         PointerEnsemble([load_pointer(remembering)] * 2, EnsembleWeights.__new__(EnsembleWeights))
