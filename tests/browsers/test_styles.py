@@ -138,6 +138,10 @@ PAGES = {
     "a link of a heading under the mouse": css(
         "h2 a { visibility: hidden } h2:hover a { visibility: visible }", "<h2><span>1.</span> Title <a href=#x>#</a></h2>"
     ),
+    "headings that reveal links": css(
+        "h2 a { visibility: hidden } h2:hover a { visibility: visible }",
+        "<h2><span>1. Title</span> <a href=#x>#</a></h2><p>Text</p><h2><b>2. Title</b> <a href=#y>#</a></h2>",
+    ),
     "a menu of a link": "<style>.s { display: none } li:hover .s { display: block }</style><ul><li><a href=/p>Products</a> <a class=s href=/t>Tools</a></ul>",
     "tabs of fragments": css(
         ".tab { display: none } .tab:target { display: block }",
@@ -198,6 +202,7 @@ def test_a_style_sheet_hides_what_it_hides_in_chromium(opened, name):
     ("name", "actions"),
     [
         ("a menu under the mouse", [("hover", "Products"), ("hover", "Tools")]),
+        ("headings that reveal links", [("click", "2."), ("hover", "Text"), ("click", "1.")]),
         ("a menu of a link", [("hover", "Products"), ("click", "Tools")]),
         (
             "tabs of fragments",

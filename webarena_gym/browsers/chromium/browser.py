@@ -32,7 +32,7 @@ from webarena_gym.pages import constraints, dom
 from webarena_gym.pages.navigables import names_window
 from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
-from webarena_gym.pages.reading import is_editor
+from webarena_gym.pages.reading import LISTENER_ATTRIBUTE, is_editor
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Position
@@ -219,12 +219,14 @@ class ChromiumBrowser:
             return
         submits = target is not None and dom.element_type(target) in dom.SUBMIT_TYPES and dom.form_owner(target) is not None
         force = element.get("aria-disabled") == "true"  # Playwright would wait, but a user's click does reach the element
+        # A script's click does not move the mouse over a box that reveals others.
+        reveals = target is None and any(LISTENER_ATTRIBUTE in part.attrib for part in (element, *element.iterancestors()))
         self._expect_download(target)
         with self._refusals():
             self._act_with_mouse(
                 element,
                 lambda handle, at: handle.click(position=at, timeout=ACTION_MS, force=force),
-                "click",
+                "" if reveals else "click",
                 watches_validation=submits,
                 names_window=_names_window(target),
             )
