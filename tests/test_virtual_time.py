@@ -464,3 +464,15 @@ def test_a_field_that_the_page_rebuilds_while_it_is_typed_into_gets_the_text(vis
     browser.type(named(browser, "Query"), text)
     expected = "" if "empties" in rebuild or "includes" in rebuild else text
     assert browser.run_script("[value, document.querySelector('input').value, keys]") == [expected, expected, []]
+
+
+def test_a_page_that_is_busy_again_is_read_after_that(visit):
+    replies = "[['Running', 0], ['Stored', 300], ['Running', 200], ['Done', 300]]"
+    code = SLOW_SERVER.replace("\n", " ").replace("[['Running', 0], ['Half', 400], ['Done', 400]]", replies)
+    browser = visit(
+        f"""<main id=main>Idle</main><button id=go>Go</button><script>const server = new Worker(URL.createObjectURL(new Blob([`{code}`])));
+        server.onmessage = ({{data}}) => {{ main.textContent = data; main.ariaBusy = data === 'Running' }}; go.onclick = () => server.postMessage(1)</script>""",
+        busy="[aria-busy=true]",
+    )
+    press(browser, "Go")
+    assert "Done" in seen(browser)

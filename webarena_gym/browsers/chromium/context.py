@@ -40,6 +40,7 @@ _OPEN_SHADOWS = """{
 }"""
 NAVIGATION_S = 3.0  # limit for the start of a navigation that an action has requested
 POPUP_S = 10.0  # limit for the windows that an action has requested
+REPLY_MS, BUSY_REPLY_MS = 1000, 5000  # real time for a reply by a WebSocket; the latter for applications with the key `busy`
 OPENING_S = 20.0  # limit for opening a page
 MAX_REQUESTS = 500  # after that many, a reset replaces the context, since Playwright and the renderer free memory only with it
 
@@ -248,7 +249,8 @@ class Context:
         self._context.on("page", self._on_page)
         start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
         is_silent = self._network is not None and self._network.is_silent
-        self._time = VirtualTime(start, is_silent=is_silent) if self._has_virtual_time else None
+        reply_ms = BUSY_REPLY_MS if self._selectors[1] else REPLY_MS
+        self._time = VirtualTime(start, is_silent=is_silent, reply_ms=reply_ms) if self._has_virtual_time else None
         scripts = (
             f"({_TIME})({json.dumps(start)}, {json.dumps(is_silent)})"
             if self._time is None

@@ -46,6 +46,7 @@ RESTLESS_S = 1.5  # limit for scripts that keep changing a page
 WAIT_S = 3.0  # how long the action wait waits for the first change
 MAX_WAIT_S = 10.0  # limit for a wait of a given duration
 BUSY_MS = 500.0  # real time for messages of the server, between turns of virtual time
+MIN_RELAPSE_MS, MAX_RELAPSE_MS = 300.0, 3_000.0  # real time in which a page may become busy (again): as long as it was
 READY_MS = 3_000.0  # virtual time for the first timers of a document
 PATIENCE_S = 1.0  # after that, an action may wait for timers of the page
 MAX_PASSES = 5  # of a page with frames, whose messages to each other may change them
@@ -77,7 +78,6 @@ _REPLACE_STORAGE = """async (items) => {
 _QUEUED = 'async () => new Promise((done) => (window[Symbol.for("webarena_gym.clock")]?.real ?? window).setTimeout(done))'
 """JavaScript function that returns after tasks that an action has queued, such as the submission of a form."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
-_HAS_NONE = "async (selector) => document.querySelector(selector) === null"
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
@@ -481,19 +481,33 @@ class Tab:
         self.signals.ignore_pending_requests()
 
     async def _wait_while_busy(self) -> None:
-        """Wait, at most LOAD_S, until no element matches the selector of busy pages and the page is at rest again."""
-        start = asyncio.get_running_loop().time()
+        """Wait, at most LOAD_S, until no element matches the selector of busy pages for some time, and the page is at rest again."""
+        clock = asyncio.get_running_loop().time
+        end, busy_ms = clock() + LOAD_S, 0.0
         try:
-            while not await self.evaluate(_HAS_NONE, self._busy_selector):
-                if asyncio.get_running_loop().time() - start > LOAD_S:
+            while await self._becomes_busy(min(max(busy_ms, MIN_RELAPSE_MS), MAX_RELAPSE_MS)):
+                start = clock()
+                if start > end:
                     self.signals.notices.append(f"The page was still busy after {LOAD_S:g} s: it has {self._busy_selector}")
                     return
                 with suppress(PlaywrightError):  # still busy: timers of the page may have to end it
                     await self.page.wait_for_selector(self._busy_selector, state="detached", timeout=BUSY_MS)
                 await self._wait_until_quiet()
+                busy_ms += (clock() - start) * 1000
+            await self._wait_until_quiet()
         except PlaywrightError as error:  # an invalid selector, or the page has navigated
             if not _GONE.search(error.message):
                 self.signals.notices.append(f"The page cannot be searched for {self._busy_selector}: {_reason(error)}")
+
+    async def _becomes_busy(self, limit_ms: float) -> bool:
+        """Return True if an element matches the selector of busy pages within this real time."""
+        try:
+            await self.page.wait_for_selector(self._busy_selector, state="attached", timeout=limit_ms)
+        except PlaywrightError as error:
+            if error.name == "TimeoutError":
+                return False
+            raise
+        return True
 
     async def _wait_for_rest(self, patience_s: float = 0.0) -> None:
         """Wait until all frames are at rest (see `rest.js`). With patience, first wait that long for a change in one of them."""

@@ -36,11 +36,12 @@ class VirtualTime:
     Args:
         start_ms: time of the first document in milliseconds since 1970; None for the real time.
         is_silent: the server sends no messages that matter, so event streams and WebSockets do not make real time pass.
+        reply_ms: limit of the real time for the reply to a message that a page sends to a server or worker.
 
     """
 
-    def __init__(self, start_ms: float | None, *, is_silent: bool = False) -> None:
-        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)}, {json.dumps(is_silent)}); ({_RANDOM})();"
+    def __init__(self, start_ms: float | None, *, is_silent: bool = False, reply_ms: int = 1000) -> None:
+        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)}, {json.dumps(is_silent)}, {reply_ms}); ({_RANDOM})();"
         self.elapsed_ms = 0.0  # at the end of the last action
         self.documents = 0  # that actions have opened; new documents take their random numbers from it
         self.is_restoring = False  # new documents are those of a snapshot, whose time is set later
