@@ -345,7 +345,7 @@ def test_agents_of_the_function_are_callables_and_classes(tmp_path):
     ("keywords", "kind", "values"),
     [
         ({"tasks": TASKS, "split": "test"}, TaskError, ("test",)), ({"tasks": TASKS, "fresh_worlds": 3}, TaskError, (3,)),
-        ({"env": {"judge": leave}}, TaskError, ("judge",)), ({"env": {"absent": 1}}, TaskError, ("absent",)), ({"split": "absent"}, ValueError, ("absent",)),
+        ({"env": {"judge": leave}}, TaskError, ("judge",)), ({"env": {"absent": 1}}, TaskError, ("absent",)), ({"split": "absent"}, TaskError, ("absent",)),
         ({"agent": 3}, AgentError, (3,)), ({"agent": "absent_module:agent"}, AgentError, ("absent_module",)), ({"repeats": 0}, ValueError, (0,)),
     ],
 )  # fmt: skip

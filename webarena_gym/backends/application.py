@@ -77,9 +77,7 @@ class ApplicationBackend(Backend):
         self._checked_evals: dict[str, Mapping[str, Any]] = {}  # by task id: those with valid queries
         self.initial_database = self._initial_database
         self.error_responses: list[ErrorResponse] = []
-        self.rejected_writes: list[
-            ErrorResponse
-        ] = []  # of the current episode: requests other than GET with a status of 400 to 499
+        self.rejected_writes: list[ErrorResponse] = []
         self._use_application(application)
 
     def _use_application(self, application: Application) -> None:

@@ -338,7 +338,7 @@ def _run(
     total = len(plan.trials)
     if len(trials) < total:
         print(
-            f"{total - len(trials)} of {total} episodes are already in {folder}; use --fresh to play them again",
+            f"{total - len(trials)} of {total} episodes are already in {folder}; {'use --fresh' if command else 'pass fresh=True'} to play them again",
             file=sys.stderr,
         )
     abort_reason = ""

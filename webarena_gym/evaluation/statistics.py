@@ -12,12 +12,16 @@ _Z = 1.959964  # quantile of a 95 % interval
 
 
 class Score(NamedTuple):
-    """A success rate of n episodes, from 0 to 1, with its 95 % confidence interval."""
+    """A success rate with its 95 % confidence interval."""
 
     success: float
+    """success rate, from 0 to 1"""
     n: int
+    """number of episodes"""
     low: float
+    """lower end of the interval"""
     high: float
+    """upper end of the interval"""
 
 
 def wilson(successes: float, n: float) -> Score:
