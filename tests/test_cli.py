@@ -117,6 +117,8 @@ def test_the_tasks_of_a_file_are_audited(capsys, tmp_path):
     for option in (("--split", "test"), ("--fresh-worlds", 1), ("--memorised", 1, 2), ("--draw", 3)):
         status, _, err = run(capsys, "audit", "--tasks", path, "--world-seed", 1000, *option)
         assert (status, option[0] in err, "--tasks" in err) == (2, True, True)
+    status, _, err = run(capsys, "audit", "--tasks", path, "--world-seed", 1000, "--template", "shopping.cart_add")
+    assert (status, "shopping.cart_add" in err) == (2, True)
     path.write_text(json.dumps([task.to_json() | {"task_id": "mine", "solution": []}]))
     status, _, err = run(capsys, "audit", "--tasks", path)
     assert (status, "mine" in err, "'solution'" in err) == (2, True, True)

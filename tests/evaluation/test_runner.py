@@ -22,6 +22,7 @@ from webarena_gym.evaluation.results import (
     RESULT,
     EpisodesFile,
     EvaluationPlan,
+    ResultError,
     episodes_digest,
     make_record,
     read_episodes,
@@ -339,6 +340,19 @@ def test_agents_of_the_function_are_callables_and_classes(tmp_path):
     assert counts in ([1, 2, 3, 1], [1, 1, 2, 3], [1, 1, 2, 2], [1, 2, 3, 4])
     report = webarena_gym.evaluate(Counter(), tasks=[task.task_id for task in TASKS[:2]], templates=[TASKS[0].template])
     assert (report.num_planned, report.result["agent"]["name"]) == (1, f"{__name__}:Counter")
+
+
+def test_another_object_of_one_name_continues_no_run(tmp_path):
+    def answer(text, observation, info):
+        return f'exit(message="{text}")'
+
+    agents = [partial(answer, text) for text in ("yes", "no")]
+    for _ in range(2):
+        webarena_gym.evaluate(agents[0], tasks=TASKS[:1], out=tmp_path)
+    with expect_error(ResultError, str(tmp_path), "object"):
+        webarena_gym.evaluate(agents[1], tasks=TASKS[:1], out=tmp_path)
+    report = webarena_gym.evaluate(agents[1], tasks=TASKS[:1], out=tmp_path, fresh=True)
+    assert report.episodes[0].steps[0]["reply"] == 'exit(message="no")'
 
 
 @pytest.mark.parametrize(

@@ -143,12 +143,14 @@ class ApplicationBackend(Backend):
 
     def _first_client_state(self) -> dict[str, Any]:
         """Return the state that the start page sends, which may take longer than the page. Raises ApplicationError after `start_s`."""
-        deadline = monotonic() + self.application.start_s
+        instance, deadline = self._instance(), monotonic() + self.application.start_s
         while True:
             try:
-                return self._instance().read_client_state()
+                return instance.read_client_state()
             except ApplicationError:
-                if monotonic() > deadline or isinstance(self.browser, InProcessBrowser):  # which runs no scripts
+                if (
+                    monotonic() > deadline or not instance.is_alive or isinstance(self.browser, InProcessBrowser)
+                ):  # runs no scripts
                     raise
             self.browser.wait()
 

@@ -321,11 +321,16 @@ def instance_of(agent: Agent | type[Agent], name: str) -> Agent:
 
 
 def identify(agent: Agent | type[Agent]) -> dict[str, Any]:
-    """Return the identity of an agent for the header of a run: its qualified name, and the digest of its file. Raises AgentError."""
+    """Return the identity of an agent for the header of a run: its qualified name, and the digest of its file. Raises AgentError.
+
+    An object that is neither a class nor a function of a module has its `repr` too, since others of the same name may act differently.
+    """
     if not callable(agent):
         raise AgentError(f"the agent is {agent!r}; expected a callable (observation, info) -> reply, a class, or a name")
     code: Any = agent if hasattr(agent, "__qualname__") else type(agent)
-    return {"name": f"{code.__module__}:{code.__qualname__}", "digest": _digest(code.__module__)}
+    identity = {"name": f"{code.__module__}:{code.__qualname__}", "digest": _digest(code.__module__)}
+    is_named = inspect.isclass(agent) or (inspect.isfunction(agent) and "<" not in agent.__qualname__)
+    return identity if is_named else {**identity, "object": repr(agent)}
 
 
 def agent_digest(name: str) -> str:

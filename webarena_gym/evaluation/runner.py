@@ -277,7 +277,8 @@ def evaluate(
         repeats: episodes of each task.
         seed: random seed.
         jobs: parallel episodes; by default 8 for a chat model, 4 for a program, else 1. They share a function.
-        out: folder for the episodes and the results, from which an interrupted run is resumed. None keeps them in the report only.
+        out: folder for the episodes and the results, from which an interrupted run is resumed. None keeps them in the report only. A run
+            with an instance, a partial or a local function is resumed only with one of equal `repr`.
         fresh: discard the episodes in the folder.
         env: keywords of the env, such as `{"elements": "label"}`. By default, `max_steps` is 30, and 60 for the hard split.
         agent_options: options of chat models and programs.

@@ -420,6 +420,8 @@ def _tasks_of_file(options: argparse.Namespace) -> list[Task]:
     tasks = task_suite.select(options.tasks, options.variation)
     names = set(options.template or ())
     chosen = [task for task in tasks if not names or task.template in names]
+    if missing := sorted(names - {task.template for task in chosen}):
+        raise TaskError(f"no task of {options.tasks} is of the templates {', '.join(missing)}")
     for task in chosen:
         if not task.solution:
             raise TaskError(f"the task {task.task_id} has no key 'solution'; the audit replays a reference solution")
