@@ -300,21 +300,8 @@ def test_the_function_returns_what_the_command_prints(evaluate, tmp_path):
     timed = ("seconds", "agent_seconds", "episodes_digest", "command")
     assert {**report.result, **dict.fromkeys(timed)} == {**result, **dict.fromkeys(timed)}
     assert str(report).splitlines()[:-1] == printed.splitlines()[: len(str(report).splitlines()) - 1]
-    assert (
-        report.success.success,
-        report.success.n,
-        report.num_planned,
-        report.num_judged,
-        report.num_failed,
-        report.abort_reason,
-    ) == (
-        1.0,
-        6,
-        6,
-        6,
-        0,
-        "",
-    )
+    assert report.success[:2] == (1.0, 6)
+    assert (report.num_planned, report.num_judged, report.num_failed, report.abort_reason) == (6, 6, 0, "")
     assert {site: score.n for site, score in report.by_site.items()} == {
         site: score["n"] for site, score in result["by_site"].items()
     }

@@ -290,6 +290,7 @@ def evaluate(
     Raises:
         TaskError: for a selection without tasks, and for keywords of the env that are unknown or are not JSON.
         AgentError: for an agent that cannot be loaded.
+        ResultError: for a folder with the episodes of another run.
         ValueError: for other invalid values, and for a folder that another process writes to.
 
     >>> report = evaluate("expert", templates=["shopping.product_price"], limit=1)

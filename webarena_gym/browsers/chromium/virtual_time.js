@@ -4,7 +4,7 @@
 // Then it jumps from one timer to the next, and stops while scripts wait for responses. Servers and workers do not follow it: while the
 // document has an EventSource, a WebSocket or a worker, real time passes too after a message to or from one of them, and in paced calls.
 // A reply is awaited for at most REPLY real ms. If `isSilent`, the server sends no messages, so only workers do that.
-(start, isSilent = false, REPLY = 1000) => {
+(start, isSilent, REPLY) => {
   const FRAME = 1000 / 60, DEEP = 5, MIN_DEEP = 4, STEP = 20;  // ms per frame, nesting of clamped timers, their ms, ms per step
   const MANY = 20, MANY_READS = 1000;  // equal requests in one call; a script that sends more is polling. Readings of the clock in a task
   const QUIET = 60, LIVELY = 600, DRAWN = 1000;  // real ms: after a message, of messages in a call, for a frame

@@ -40,7 +40,7 @@ class VirtualTime:
 
     """
 
-    def __init__(self, start_ms: float | None, *, is_silent: bool = False, reply_ms: int = 1000) -> None:
+    def __init__(self, start_ms: float | None, *, is_silent: bool, reply_ms: int) -> None:
         self.init_script = f"({_SCRIPT})({json.dumps(start_ms)}, {json.dumps(is_silent)}, {reply_ms}); ({_RANDOM})();"
         self.elapsed_ms = 0.0  # at the end of the last action
         self.documents = 0  # that actions have opened; new documents take their random numbers from it
@@ -64,7 +64,7 @@ class VirtualTime:
             await session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
 
     async def start_restoring(self, documents: int, session: "CDPSession") -> None:
-        """Prepare a tab for the documents of a snapshot, which was taken after so many `documents` and whose time is set later."""
+        """Prepare a tab for the documents of a snapshot. `documents` is the number of documents that actions had opened before it."""
         self.is_restoring, self.documents = True, documents + 1
         await self._set_start(session)
 
