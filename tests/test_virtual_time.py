@@ -20,7 +20,7 @@ pytestmark = needs.chromium
 
 HOME = "http://app.test/"
 CLOCK = "2030-03-05T09:00:00+00:00"
-TAB = "webarena_gym.browsers.chromium.tab"
+REST = "webarena_gym.browsers.chromium.rest"
 NOW = "performance.now()"
 OUT = "<p id=out>Out</p><script>const say = (text) => { out.textContent = text }</script>"
 
@@ -184,7 +184,7 @@ def test_timers_wait_for_requests_and_keep_their_order(visit):
 
 def test_a_page_that_polls_for_ever_is_read_without_waiting_for_its_polls(visit, monkeypatch):
     monkeypatch.setattr(
-        f"{TAB}.QUIET_S", 3.0
+        f"{REST}.QUIET_S", 3.0
     )  # what a request that never ends costs, once; other requests are answered earlier, also on a busy machine
     ended = threading.Event()
 

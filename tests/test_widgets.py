@@ -25,6 +25,7 @@ pytestmark = needs.chromium
 
 HOME = "http://app.test/"
 TAB = "webarena_gym.browsers.chromium.tab"
+REST = "webarena_gym.browsers.chromium.rest"
 
 
 @pytest.fixture
@@ -325,7 +326,7 @@ def test_ticking_pages_are_detected_once_and_no_longer_awaited(visit, script):
 
 
 def test_continuous_requests_are_not_awaited(visit, monkeypatch):
-    monkeypatch.setattr(f"{TAB}.QUIET_S", 1e6)  # so that a wait for it would not end
+    monkeypatch.setattr(f"{REST}.QUIET_S", 1e6)  # so that a wait for it would not end
     browser = visit("<p>Polls</p><script>(async () => { while (true) await fetch('/1?' + Math.random()) })()</script>")
     browser.wait(0)
     assert "Polls" in seen(browser)

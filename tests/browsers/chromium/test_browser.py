@@ -46,7 +46,7 @@ def test_an_opened_page_that_never_answers_is_an_error(browser, monkeypatch):
 
 
 def test_sites_get_no_requests_between_actions(opened, monkeypatch):
-    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
+    monkeypatch.setattr("webarena_gym.browsers.chromium.rest.QUIET_S", 0.3)
     asked = []
 
     def polled(environ, start_response):

@@ -17,7 +17,7 @@ from tests.clocks import until
 from tests.errors import expect_error
 from tests.processes import children
 from webarena_gym.browsers.chromium import driver
-from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.browsers.chromium.driver import PlaywrightError, find_executable, has_left, reason_of
 from webarena_gym.errors import BrowserError
 
 pytestmark = needs.chromium
@@ -115,3 +115,16 @@ def test_a_headless_shell_draws_static_pages_for_pictures_alone_and_others_all_t
     assert (drawn == 0) is ("headless" in Path(find_executable() or "chromium-headless-shell").name)  # Playwright's own is one
     assert browser.screenshot().startswith(b"\x89PNG")
     assert browser.run_script("drawn") > 0
+
+
+def test_the_reason_of_a_failed_action_is_kept():
+    log = "Timeout 5000ms exceeded.\nCall log:\n  - attempting click action\n  -   2 x waiting for element to be visible\n  -     - element is not visible\n"
+    assert reason_of(PlaywrightError(f"ElementHandle.click: {log}")) == "element is not visible"
+    log += "    - element is visible, enabled and stable\n    - scrolling into view if needed\n    - element is outside of the viewport\n"
+    assert reason_of(PlaywrightError(f"ElementHandle.click: {log}")) == "element is outside of the viewport"
+
+
+@pytest.mark.parametrize("message", ["Execution context was destroyed", "Frame was detached", "Target page has been closed"])
+def test_calls_to_pages_that_left_are_recognized(message):
+    assert has_left(PlaywrightError(message))
+    assert not has_left(PlaywrightError("ElementHandle.click: Timeout 5000ms exceeded."))

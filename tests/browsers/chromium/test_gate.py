@@ -79,7 +79,7 @@ def test_aborted_pages_are_errors_and_missing_images_are_not():
 
 
 def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened, monkeypatch):
-    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
+    monkeypatch.setattr("webarena_gym.browsers.chromium.rest.QUIET_S", 0.3)
     asked = []
 
     def polled(environ, start_response):

@@ -3,16 +3,13 @@
 import time
 
 import pytest
-from werkzeug.wrappers import Request, Response
+from werkzeug.wrappers import Response
 
 from tests import needs
 from tests.browsers.chromium.pages import HOME, PAGES, make_browser, press, seen, site
 from tests.errors import expect_error
-from tests.serving import serving
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
-from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.tab import Tab
-from webarena_gym.browsers.chromium.tab import _reason as tab_reason
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
@@ -44,44 +41,6 @@ def test_dialogs_are_answered_windows_are_tabs_and_downloads_and_choosers_leave_
 
 CONTEXT = "webarena_gym.browsers.chromium.context"
 LONG_S = 60.0  # in place of limits that no action of these tests reaches
-
-
-@pytest.fixture(scope="module")
-def slow_url():
-    """Serve a page that takes longer than the other windows of an action."""
-
-    @Request.application
-    def page(request):
-        time.sleep(0.3)
-        return Response("<!doctype html><title>T</title><p>Slow", content_type="text/html")
-
-    with serving(page) as url:
-        yield f"{url}/"
-
-
-WINDOWS = {
-    "beside a link without content": ("<a href=/empty onclick=\"window.open('SLOW')\">Go</a>", ["SLOW"]),
-    "beside a frame without content": ("<iframe id=f></iframe><a href='javascript:f.src = `/empty`; window.open(`SLOW`); 0'>Go</a>", ["SLOW"]),
-    "after a window without content": ("<a href='javascript:window.open(`/empty`); window.open(`SLOW`); 0'>Go</a>", ["SLOW"]),
-    "before a window without content": ("<a href='javascript:window.open(`SLOW`); window.open(`/moved`); 0'>Go</a>", ["SLOW"]),
-    "two windows": ("<a href='javascript:window.open(`/other`); window.open(`SLOW`); 0'>Go</a>", [HOME + "other", "SLOW"]),
-    "closed at once": ("<a href='javascript:window.open(`/other`).close(); 0'>Go</a>", []),
-    "without content, closed at once": ("<a href='javascript:window.open(`/empty`).close(); 0'>Go</a>", []),
-    "a form without content": ("<form action=/moved?x method=post target=_blank><button>Go</button></form>", []),
-    "an address of other characters": ("<a href='/empty?ü#ü' target=_blank>Go</a>", []),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "windows"), WINDOWS.values(), ids=WINDOWS)
-def test_an_action_opens_all_windows_that_get_content(opened, slow_url, body, windows, monkeypatch):
-    monkeypatch.setattr(f"{CONTEXT}.POPUP_S", LONG_S)
-    monkeypatch.setitem(PAGES, "/windows", body.replace("SLOW", slow_url))
-    browser = opened(make_browser(hosts=frozenset({slow_url.removeprefix("http://").rstrip("/")})))
-    browser.start([HOME + "windows"], {})
-    begun = time.monotonic()
-    press(browser, "Go")
-    assert [tab.url for tab in browser.page().tabs] == [HOME + "windows", *(url.replace("SLOW", slow_url) for url in windows)]
-    assert time.monotonic() - begun < LONG_S
 
 
 LINK = "const link = (name) => Object.assign(document.createElement('a'), {href: 'data:text/plain,text', download: name});"
@@ -117,16 +76,6 @@ def test_downloads_that_scripts_start_are_waited_for(opened, body, script, files
     notices = [notice.split(",")[0] for notice in browser.page().notices if notice.startswith("Download")]
     assert notices == [f"Downloaded {name}" for name in files]
     assert time.monotonic() - begun < LONG_S
-
-
-def test_delayed_effects_are_awaited_and_endless_activity_is_not(browser, monkeypatch):
-    for label, text in (("Timer", "late"), ("Fetch", "fetched"), ("Leave", "Other")):
-        browser.goto(HOME + "late")
-        press(browser, label)
-        assert text in seen(browser)
-    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
-    browser.goto(HOME + "endless")
-    assert int(seen(browser)) > 0
 
 
 def test_key_events_action_speed_and_editable_text(browser):
@@ -202,10 +151,3 @@ def test_a_page_with_scripts_is_read_once_after_an_action(opened, monkeypatch):
     browser.click(add)
     assert seen(browser).startswith("a\n<button")
     assert [("xml" in reading, reading["title"]) for reading in reads] == [(False, "T"), (True, "T")]
-
-
-def test_the_reason_of_a_failed_action_is_kept():
-    log = "Timeout 5000ms exceeded.\nCall log:\n  - attempting click action\n  -   2 x waiting for element to be visible\n  -     - element is not visible\n"
-    assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is not visible"
-    log += "    - element is visible, enabled and stable\n    - scrolling into view if needed\n    - element is outside of the viewport\n"
-    assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is outside of the viewport"

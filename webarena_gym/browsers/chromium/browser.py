@@ -4,10 +4,10 @@ Impossible actions are rejected before Chromium is called, by the same rules as 
 return the same messages for the same page.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lxml.html import HtmlElement
 
@@ -18,84 +18,22 @@ from webarena_gym.browsers.chromium import hand
 from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.counterparts import counterpart
 from webarena_gym.browsers.chromium.driver import SHARED
-from webarena_gym.browsers.chromium.frames import NodeLocation, build_tree
+from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.hand import ACTION_MS
 from webarena_gym.browsers.chromium.sessions import Session
-from webarena_gym.browsers.chromium.signals import dialog_page
 from webarena_gym.browsers.chromium.tab import BLANK_URL, StaleElementError, Tab
+from webarena_gym.browsers.chromium.view import PageView, file_notices, location_of
 from webarena_gym.browsers.chromium.window import check_points, gesture
-from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.http import typed_url
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages import constraints, dom
 from webarena_gym.pages.navigables import names_window
 from webarena_gym.pages.page import Network, Page, Traffic
-from webarena_gym.pages.page import Tab as PageTab
 from webarena_gym.pages.reading import LISTENER_ATTRIBUTE, is_editor
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Position
-
-
-class PageView(NamedTuple):
-    """A page and the locations of its elements in Chromium.
-
-    A `scripted` page may change at any time, by its scripts, frames or a refresh; `has_scripts` is true for scripts of the page and its
-    frames, which may handle any key. `source` is the result of `Tab.read`, from which the page was built.
-    """
-
-    page: Page
-    locations: dict[HtmlElement, NodeLocation]
-    scripted: bool
-    has_scripts: bool = False
-    source: object = None
-
-    @classmethod
-    async def of(cls, context: Context, previous: "PageView | None") -> "PageView":
-        """Read the current page of a context's active tab. If it is as in the previous view, elements of that stay valid."""
-        tab = context.tab
-        locations: dict[HtmlElement, NodeLocation] = {}
-        has_scripts = False
-        cache: dict[Hashable, Any] = {}
-        result = None if tab.has_failed or context.dialog_signals else await context.until_dialog(tab.read())
-        if dialog_signals := context.dialog_signals:
-            url, root, focused, scripted = tab.url, parse(dialog_page(dialog_signals).encode()), None, False
-            locations = dict.fromkeys(root.iter("input", "button"), (tab.page.main_frame, 0))
-        elif result is None:
-            url, root, focused, scripted = tab.url, tab.failure_root(), None, False
-        else:
-            readings, frames = result
-            if previous is not None and result == previous.source:
-                root, locations, focused = previous.page.root, previous.locations, previous.page.focused
-                cache = previous.page.cache
-            else:
-                root, locations, focused = build_tree(readings, frames)
-            url, scripted = readings[0]["url"], tab.is_scripted
-            has_scripts = any(reading["hasScripts"] for reading in readings)
-        tabs = tuple(PageTab(open_tab.title, open_tab.url) for open_tab in context.tabs)
-        page = Page(url, tab.title, root, tabs, context.active, focused, _notices(root, context), cache)
-        return cls(page, locations, scripted, has_scripts, result)
-
-
-def _notices(root: HtmlElement, context: Context) -> tuple[str, ...]:
-    signals = context.tab.signals
-    return *signals.notices, *_file_notices(root, context.files, is_open=signals.file_chooser is not None)
-
-
-def _file_notices(root: HtmlElement, files: Collection[str], *, is_open: bool) -> Iterator[str]:
-    if is_open:
-        yield forms.chooser_notice(files)
-    elif files and any(dom.element_type(field) == "file" for field in root.iter("input")):
-        yield f"File fields take files by their names; {forms.available_files(files)}"
-
-
-def location_of(element: HtmlElement, view: PageView | None) -> NodeLocation:
-    """Return the location of an element of a view. Raises ActionError if the element belongs to another view."""
-    location = None if view is None else view.locations.get(element)
-    if location is None:
-        raise ActionError(f"{forms.describe(element)} is no longer on the page")
-    return location
 
 
 def _names_window(target: HtmlElement | None) -> bool:
@@ -615,7 +553,7 @@ class ChromiumBrowser:
         if self._view is not None:
             page = self._view.page
             self._view = self._view._replace(
-                page=replace(page, notices=tuple(_file_notices(page.root, self._context.files, is_open=False)))
+                page=replace(page, notices=tuple(file_notices(page.root, self._context.files, is_open=False)))
             )
 
     def _check_visible(self, element: HtmlElement) -> None:

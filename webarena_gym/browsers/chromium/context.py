@@ -14,12 +14,14 @@ from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.gate import InterceptingProxy, network_handler
+from webarena_gym.browsers.chromium.popups import OPENING_S, Popups
 from webarena_gym.browsers.chromium.responses import Responses
+from webarena_gym.browsers.chromium.rest import QUIET_S
 from webarena_gym.browsers.chromium.sessions import SavedTab as SavedTab  # snapshots of earlier versions look for these here
 from webarena_gym.browsers.chromium.sessions import Session as Session
 from webarena_gym.browsers.chromium.sessions import documents_of, restore_tab, save_tab
 from webarena_gym.browsers.chromium.signals import Signals, dialog_page
-from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, Tab
+from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, Tab
 from webarena_gym.browsers.chromium.virtual_time import VirtualTime
 from webarena_gym.browsers.chromium.window import STYLE, capture
 from webarena_gym.browsers.http import is_web, save_download
@@ -39,9 +41,7 @@ _OPEN_SHADOWS = """{
   Element.prototype.attachShadow = function (options) { return attach.call(this, {...options, mode: "open"}); };
 }"""
 NAVIGATION_S = 3.0  # limit for the start of a navigation that an action has requested
-POPUP_S = 10.0  # limit for the windows that an action has requested
 REPLY_MS, BUSY_REPLY_MS = 1000, 5000  # real time for a reply by a WebSocket; the latter for applications with the key `busy`
-OPENING_S = 20.0  # limit for opening a page
 MAX_REQUESTS = 500  # after that many, a reset replaces the context, since Playwright and the renderer free memory only with it
 
 
@@ -86,9 +86,8 @@ class Context:
         self._context: Any = None
         self._context_id = ""  # in CDP; "" if it is not needed
         self._network_process: int | None = None  # process id at the start of the context
-        self._popups: list[Page] = []
-        self._popup_event = asyncio.Event()  # set when a tab opens, or a site sends no content in place of a document
-        self._responses = Responses(self._serve, self._popup_event.set, load_images=load_images)
+        self._popups = Popups()
+        self._responses = Responses(self._serve, self._popups.event.set, load_images=load_images)
         self._has_download = False  # whether the last action started a download
         self._download_order = asyncio.Lock()  # downloads are stored in the order of their starts
         self._spare_tab: Tab | None = None  # a cleared tab of the previous session
@@ -289,7 +288,7 @@ class Context:
                 await self._time.reset(self.tabs[0].session)
         except (PlaywrightError, BrowserError, TimeoutError):
             return False
-        self._spare_tab, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
+        self._spare_tab, self.tabs, self.active, self._popups.pages = self.tabs[0], [], 0, []
         self._responses.clear()
         return True
 
@@ -320,8 +319,7 @@ class Context:
             self._interceptor.resume()
 
     def _on_page(self, page: "Page") -> None:
-        self._popups.append(page)
-        self._popup_event.set()
+        self._popups.add(page)
         page.on("download", self._on_download)
 
     async def _on_download(self, download: "Download") -> None:
@@ -353,7 +351,7 @@ class Context:
             self._pending_work.cancel()
         self._pending_work = None
         self._dialog_opened.clear()
-        self.tabs, self.active, self._popups, self._spare_tab = [], 0, [], None
+        self.tabs, self.active, self._popups.pages, self._spare_tab = [], 0, [], None
         self._responses.clear()
         if context is not None:
             with suppress(PlaywrightError):
@@ -364,7 +362,7 @@ class Context:
         tab, self._spare_tab = self._spare_tab, None
         if tab is None:
             page = await self._new_page()
-            self._popups.remove(page)
+            self._popups.pages.remove(page)
             tab = await self._tab_of(page)
         self.tabs.append(tab)
         self.active = len(self.tabs) - 1
@@ -421,7 +419,7 @@ class Context:
         await self.until_dialog(self._act(self.tab, action, names_window=names_window))
 
     async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[object]], *, names_window: bool) -> None:
-        self._popup_event.clear()
+        self._popups.event.clear()
         self._responses.start_action()
         for other in self.tabs:
             other.signals.navigation_event.clear()
@@ -429,10 +427,10 @@ class Context:
         if names_window and not tab.signals.requested_windows:
             await self._activate_navigated_tab()
         if tab.signals.requested_windows:
-            await self._wait_for_windows(tab)
+            await self._popups.wait_for_windows(tab, self._responses, self._driver)
         await tab.record_document(self._responses.documents)
-        while self._popups:
-            page = self._popups.pop(0)
+        while self._popups.pages:
+            page = self._popups.pages.pop(0)
             if self._has_download and not page.url:  # a tab that was opened for the download
                 await page.close()
                 continue
@@ -461,43 +459,17 @@ class Context:
         await opened.settle()
         await opened.record_document(self._responses.documents)
 
-    async def _wait_for_windows(self, tab: Tab) -> None:
-        """Wait for the windows that a page has requested. Those that get no content never become tabs, and are closed."""
-        windows = tab.signals.requested_windows
-        with suppress(TimeoutError):
-            async with asyncio.timeout(POPUP_S):
-                count = 0
-                while count < len(windows):
-                    while len(self._popups) + self._responses.count_empty(windows) < len(windows):
-                        self._popup_event.clear()
-                        await self._popup_event.wait()
-                    count = len(windows)
-                    with suppress(PlaywrightError):  # the script may request more windows until this call; the page may close
-                        await tab.evaluate("async () => null")
-        popups = list(self._popups)
-        if len(popups) >= len(windows):
-            return
-        count = await self._driver.close_empty_windows(tab.session)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(OPENING_S):
-                while len(self._popups) < len(popups) + count:  # Playwright reports them when they close
-                    self._popup_event.clear()
-                    await self._popup_event.wait()
-        with suppress(PlaywrightError):  # until the page knows that they are closed, it would open links in them
-            await tab.evaluate("async () => null")
-        self._popups = popups
-
     async def _activate_navigated_tab(self) -> None:
         """Wait until the last action navigates a tab or opens one, and activate the former."""
         waits = {asyncio.ensure_future(tab.signals.navigation_event.wait()): tab for tab in self.tabs}
-        opening = asyncio.ensure_future(self._popup_event.wait())
+        opening = asyncio.ensure_future(self._popups.event.wait())
         try:
             done, _ = await asyncio.wait((*waits, opening), timeout=NAVIGATION_S, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in (*waits, opening):
                 wait.cancel()
         navigated = next((waits[wait] for wait in done if wait in waits), None)
-        if navigated is not None and not self._popups:
+        if navigated is not None and not self._popups.pages:
             self.active = self.tabs.index(navigated)
             await navigated.settle()
             await navigated.record_document(self._responses.documents)
@@ -517,9 +489,8 @@ class Context:
         """Return the local storage of scripts."""
         if not self._responses.ran_scripts:
             return {}
-        popups = list(self._popups)
-        state = await self._context.storage_state()
-        self._popups = popups  # drop the pages that Playwright has opened to read the storage
+        with self._popups.ignoring_others():  # Playwright opens pages to read the storage
+            state = await self._context.storage_state()
         return {entry["origin"]: {item["name"]: item["value"] for item in entry["localStorage"]} for entry in state["origins"]}
 
     async def run_script(self, expression: str) -> Any:
@@ -547,7 +518,7 @@ class Context:
         if self.dialog_signals is None:
             return await self.tab.screenshot()
         page = await self._new_page()
-        self._popups.remove(page)
+        self._popups.pages.remove(page)
         await page.set_content(dialog_page(self.dialog_signals))
         picture: bytes = await page.screenshot(type="png")
         await page.close()

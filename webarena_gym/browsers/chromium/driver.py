@@ -7,6 +7,7 @@ threads. Chromium starts with the first browser and is closed with the last one.
 import asyncio
 import atexit
 import os
+import re
 import shutil
 import socket
 import threading
@@ -30,9 +31,21 @@ except ImportError:  # an optional extra; `Driver` raises an error with the inst
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Page, Playwright
 
-__all__ = ["ARGUMENTS", "INSTALLED", "SHARED", "SHELLS", "Driver", "PlaywrightError", "find_executable"]
+__all__ = [
+    "ARGUMENTS",
+    "INSTALLED",
+    "SHARED",
+    "SHELLS",
+    "Driver",
+    "PlaywrightError",
+    "find_executable",
+    "has_left",
+    "reason_of",
+]
 
 T = TypeVar("T")
+
+_GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 """Commands of Chromium-based browsers in the order of the search."""
@@ -70,6 +83,22 @@ def find_executable(*, headless: bool = True) -> str | None:
         return configured
     names = (*SHELLS, *INSTALLED) if headless else INSTALLED
     return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def has_left(error: PlaywrightError) -> bool:
+    """Return True for the error of a call to a page that navigated or closed during the call."""
+    return _GONE.search(error.message) is not None
+
+
+def reason_of(error: PlaywrightError) -> str:
+    """Return a one-line reason for a failed Playwright action."""
+    lines = [line.strip(" -") for line in error.message.splitlines()]
+    blocking = next((line for line in lines if "intercepts pointer events" in line), "")
+    if blocking:
+        return f"something covers the element: {blocking}"
+    causes = (line for line in reversed(lines) if line.startswith("element ") and not line.startswith("element is visible"))
+    cause = next(causes, "")  # such as "element is not visible"
+    return cause or next((line for line in lines if line and "Timeout" not in line and "Call log" not in line), lines[0])
 
 
 class Driver:

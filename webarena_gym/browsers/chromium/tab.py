@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,10 +11,11 @@ from urllib.parse import quote, unquote
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.chromium.driver import PlaywrightError
+from webarena_gym.browsers.chromium.driver import PlaywrightError, has_left, reason_of
 from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.gate import HttpResponse
 from webarena_gym.browsers.chromium.responses import responding_with
+from webarena_gym.browsers.chromium.rest import LOAD_S, QUIET_S, RestMonitor
 from webarena_gym.browsers.chromium.signals import LOADED_TYPES, Signals
 from webarena_gym.browsers.chromium.virtual_time import HAS_ELEMENT, IS_READY, VirtualTime
 from webarena_gym.browsers.document import parse
@@ -40,18 +40,11 @@ SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 T = TypeVar("T")
 BLANK_URL = "about:blank"
 CRASHED = "the page's renderer has crashed"
-LOAD_S = 30.0  # limit for loading a page; after that it is read incomplete
-QUIET_S = 5.0  # limit for pending requests after loading
-RESTLESS_S = 1.5  # limit for scripts that keep changing a page
 WAIT_S = 3.0  # how long the action wait waits for the first change
 MAX_WAIT_S = 10.0  # limit for a wait of a given duration
-BUSY_MS = 500.0  # real time for messages of the server, between turns of virtual time
-MIN_RELAPSE_MS, MAX_RELAPSE_MS = 300.0, 3_000.0  # real time in which a page may become busy (again): as long as it was
 READY_MS = 3_000.0  # virtual time for the first timers of a document
 PATIENCE_S = 1.0  # after that, an action may wait for timers of the page
-MAX_PASSES = 5  # of a page with frames, whose messages to each other may change them
-_FOLDER = Path(__file__).parent
-_REST, _SCROLL = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("rest.js", "scroll.js"))
+_SCROLL = (Path(__file__).parent / "scroll.js").read_text(encoding="utf-8")
 _LISTENERS = 'typeof getEventListeners === "function" ? getEventListeners : null'  # exists only in the console
 _REFUSED = "http://refused.invalid/"  # a host that no proxy serves, followed by the quoted address that cannot be opened
 _IMAGES = """async (waits) => {
@@ -78,7 +71,6 @@ _REPLACE_STORAGE = """async (items) => {
 _QUEUED = 'async () => new Promise((done) => (window[Symbol.for("webarena_gym.clock")]?.real ?? window).setTimeout(done))'
 """JavaScript function that returns after tasks that an action has queued, such as the submission of a form."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
-_GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
 class StaleElementError(ActionError):
@@ -128,10 +120,8 @@ class Tab:
         self.session = session
         self._reading_mode = list(reading_mode)
         self._ready_selector, self._busy_selector = selectors
+        self._rest = RestMonitor(page, signals, self._busy_selector, time)
         self.time = time  # None: real time
-        self.used_real_time = False  # whether the scripts followed the real time, at least in part, when the page last settled
-        self._elapsed_ms: dict[Frame, float] = {}  # virtual time of each frame when the page last settled
-        self._has_changed = False  # whether a frame changed while the page settled
         self._is_ready = False  # the first timers of the document have run
         self.is_static = is_static  # the page is drawn only in `picture` and within `drawing`
         # Result of page.js for the main frame; None if anything may have changed the page since.
@@ -174,6 +164,11 @@ class Tab:
             signals.awaited_types = LOADED_TYPES  # the clocks of documents wait for other requests
             await time.attach(session)
         return cls(page, session, signals, reading_mode, selectors, is_static=is_static, time=time)
+
+    @property
+    def used_real_time(self) -> bool:
+        """True if the scripts followed the real time, at least in part, when the page last settled."""
+        return self._rest.used_real_time
 
     @property
     def has_failed(self) -> bool:
@@ -332,8 +327,8 @@ class Tab:
                 raise
             if "not attached to the DOM" in error.message:
                 raise StaleElementError from error
-            if not _GONE.search(error.message):
-                raise ActionError(_reason(error)) from error
+            if not has_left(error):
+                raise ActionError(reason_of(error)) from error
         await self.settle()
 
     async def settle(self) -> None:
@@ -371,7 +366,7 @@ class Tab:
     async def _settle_scripts(self) -> None:
         """Wait until the scripts of the page are at rest."""
         self.signals.listen()
-        self.used_real_time, self._elapsed_ms = False, {}
+        self._rest.start()
         await self._wait(self.signals.load_event)
         if self.signals.has_new_document and self.mouse is None:
             with suppress(PlaywrightError):  # the page may navigate
@@ -383,14 +378,14 @@ class Tab:
                         await self.evaluate(HAS_ELEMENT, self._ready_selector, LOAD_S * 1000)
                 await self.page.wait_for_selector(self._ready_selector, state="attached", timeout=LOAD_S * 1000)
             except PlaywrightError as error:
-                if not _GONE.search(error.message):
-                    self.signals.notices.append(f"The page has no element {self._ready_selector}: {_reason(error)}")
-        await self._wait_until_quiet()
+                if not has_left(error):
+                    self.signals.notices.append(f"The page has no element {self._ready_selector}: {reason_of(error)}")
+        await self._rest.wait_until_quiet()
         if self._busy_selector and not self.has_failed:
-            await self._wait_while_busy()
+            await self._rest.wait_while_busy()
         if self.time is not None:
             has_new_document = self.signals.has_new_document
-            await self.time.synchronize(self._elapsed_ms, self.session, has_new_document=has_new_document)
+            await self.time.synchronize(self._rest.elapsed_ms, self.session, has_new_document=has_new_document)
         self.reading = None
 
     async def wait(self, for_ms: float | None) -> None:
@@ -399,7 +394,7 @@ class Tab:
             return
         self.signals.listen()
         if for_ms is None:
-            await self._wait_for_rest(WAIT_S)
+            await self._rest.wait_for_rest(WAIT_S)
         else:
             duration_s = min(for_ms / 1000, MAX_WAIT_S)
             await (asyncio.sleep(duration_s) if self.time is None else self.time.advance(self.page, duration_s * 1000))
@@ -459,76 +454,6 @@ class Tab:
         """Return the value of a function in the main frame, which may wait for timers."""
         return await self._with_passing_time(self.page.evaluate(function))
 
-    async def _wait_until_quiet(self) -> None:
-        """Wait, at most QUIET_S, until no request is pending and the page is at rest."""
-        try:
-            async with asyncio.timeout(QUIET_S):
-                await self._wait_for_rest()
-                for _ in range(MAX_PASSES if self.time is not None and len(self.page.frames) > 1 else 0):
-                    self._has_changed = (
-                        False  # frames have their own clocks, so one may have had a message after it was at rest
-                    )
-                    await self._wait_for_rest()
-                    if not self._has_changed:
-                        break
-                while self.signals.requests or not self.signals.load_event.is_set():
-                    if self.time is not None:
-                        await self.signals.progress()
-                    await self._wait_for_rest()
-        except TimeoutError:
-            if self.time is not None:
-                await self.time.ignore_pending(self.page)
-        self.signals.ignore_pending_requests()
-
-    async def _wait_while_busy(self) -> None:
-        """Wait, at most LOAD_S, until no element matches the selector of busy pages for some time, and the page is at rest again."""
-        clock = asyncio.get_running_loop().time
-        end, busy_ms = clock() + LOAD_S, 0.0
-        try:
-            while await self._becomes_busy(min(max(busy_ms, MIN_RELAPSE_MS), MAX_RELAPSE_MS)):
-                start = clock()
-                if start > end:
-                    self.signals.notices.append(f"The page was still busy after {LOAD_S:g} s: it has {self._busy_selector}")
-                    return
-                with suppress(PlaywrightError):  # still busy: timers of the page may have to end it
-                    await self.page.wait_for_selector(self._busy_selector, state="detached", timeout=BUSY_MS)
-                await self._wait_until_quiet()
-                busy_ms += (clock() - start) * 1000
-            await self._wait_until_quiet()
-        except PlaywrightError as error:  # an invalid selector, or the page has navigated
-            if not _GONE.search(error.message):
-                self.signals.notices.append(f"The page cannot be searched for {self._busy_selector}: {_reason(error)}")
-
-    async def _becomes_busy(self, limit_ms: float) -> bool:
-        """Return True if an element matches the selector of busy pages within this real time."""
-        try:
-            await self.page.wait_for_selector(self._busy_selector, state="attached", timeout=limit_ms)
-        except PlaywrightError as error:
-            if error.name == "TimeoutError":
-                return False
-            raise
-        return True
-
-    async def _wait_for_rest(self, patience_s: float = 0.0) -> None:
-        """Wait until all frames are at rest (see `rest.js`). With patience, first wait that long for a change in one of them."""
-
-        async def watch(frame: "Frame") -> None:
-            with suppress(PlaywrightError):  # the page may navigate
-                arguments = [patience_s * 1000, RESTLESS_S * 1000]
-                rest = await frame.evaluate(f"([patience, limit]) => ({_REST})(patience, limit)", arguments)
-                self.used_real_time = self.used_real_time or rest["isReal"]
-                self._has_changed = self._has_changed or rest["hasChanged"]
-                self._elapsed_ms[frame] = rest["elapsed"]
-                self.signals.expected_downloads += rest["downloads"]
-
-        tasks = [asyncio.ensure_future(watch(frame)) for frame in self.page.frames]
-        condition = asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED
-        try:
-            await asyncio.wait(tasks, timeout=patience_s + QUIET_S, return_when=condition)
-        finally:
-            for task in tasks:
-                task.cancel()
-
     async def read(self) -> "tuple[list[dict[str, Any]], list[Frame]]":
         """Return the results of `page.js` for all frames, and the frames; see `frames.build_tree`."""
         self.check()  # a dead renderer never replies
@@ -537,7 +462,7 @@ class Tab:
                 return await self._read_frames()
             except PlaywrightError as error:
                 self.check()
-                if not _GONE.search(error.message):
+                if not has_left(error):
                     raise
                 await self.settle()
         raise BrowserError(f"the page at {self.page.url} does not come to rest")
@@ -641,14 +566,3 @@ class Tab:
 def _original_url(url: str) -> str:
     """Return the address for which `show_unreachable` opened `url`, or `url` itself."""
     return unquote(url.removeprefix(_REFUSED)) if url.startswith(_REFUSED) else url
-
-
-def _reason(error: PlaywrightError) -> str:
-    """Return a one-line reason for a failed Playwright action."""
-    lines = [line.strip(" -") for line in error.message.splitlines()]
-    blocking = next((line for line in lines if "intercepts pointer events" in line), "")
-    if blocking:
-        return f"something covers the element: {blocking}"
-    causes = (line for line in reversed(lines) if line.startswith("element ") and not line.startswith("element is visible"))
-    cause = next(causes, "")  # such as "element is not visible"
-    return cause or next((line for line in lines if line and "Timeout" not in line and "Call log" not in line), lines[0])
