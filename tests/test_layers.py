@@ -56,7 +56,8 @@ episode: errors evaluators observation tasks toolbox
 limits: options tasks
 construction: addresses applications arguments backends browsers errors evaluators logins options pages suite tasks
 rendering: browsers episode evaluators observation options pages spaces texts toolbox
-env: actions arguments backends browsers changes construction episode errors evaluators limits observation options pages rendering
+rewards: backends episode errors evaluators options tasks
+env: actions arguments backends browsers changes construction episode errors limits observation options pages rendering rewards
   spaces tasks texts toolbox
 recording: errors
 vector: arguments env episode errors options processes spaces

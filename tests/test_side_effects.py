@@ -9,8 +9,7 @@ from functools import partial
 
 import pytest
 
-from webarena_gym import env as env_module
-from webarena_gym import suite
+from webarena_gym import rewards, suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.backends.embedded import _solution_changes
 from webarena_gym.changes import Change
@@ -331,7 +330,7 @@ def test_every_process_finds_the_same_deeds():
 def test_the_audit_finds_undetected_side_effects(monkeypatch):
     tasks = [task_of("gitlab.invite_one"), task_of("gitlab.website_title")]
     with monkeypatch.context() as blind:
-        blind.setattr(env_module, "judge_side_effects", lambda *_, **__: (Verdict("side_effects", True, ""), []))
+        blind.setattr(rewards, "judge_side_effects", lambda *_, **__: (Verdict("side_effects", True, ""), []))
         findings = audit(tasks)
     assert len(findings.side_effects_rewarded) > 5
     assert findings.shown_before > 5

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
-from math import nan
 from typing import Any
 
 import gymnasium
@@ -13,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.arguments import expect_positive
-from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects
+from webarena_gym.backends.base import Backend
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.changes import Change
@@ -22,29 +21,20 @@ from webarena_gym.episode import Episode as Episode  # snapshots of earlier vers
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
 from webarena_gym.errors import ActionError, ApplicationError, BrowserError, EvaluationError, SnapshotError
-from webarena_gym.evaluators import evaluate, judge_injection
-from webarena_gym.evaluators.checklist import (
-    ChecklistItem,
-    build_checklist,
-    completion,
-    f1,
-    update,
-)
 from webarena_gym.limits import step_budget, step_limit
 from webarena_gym.observation import Observation, scrolled_top
 from webarena_gym.observation.history import Turn
-from webarena_gym.options import EnvOptions, OnFailure, signature_of_env
+from webarena_gym.options import EnvOptions, signature_of_env
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.rendering import RenderedPage as RenderedPage
 from webarena_gym.rendering import Renderer, notebook_html, screenshot_pixels
 from webarena_gym.rendering import warn_no_render_mode as warn_no_render_mode
+from webarena_gym.rewards import FAILURE_REWARD as FAILURE_REWARD
+from webarena_gym.rewards import Rewards
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut
 from webarena_gym.toolbox import Toolbox
-
-FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
-"""The reward of an episode that ended with an infrastructure failure, by `on_failure`; with "raise" there is no reward."""
 
 _SCROLLING = (Kind.SCROLL_DOWN, Kind.SCROLL_UP)
 
@@ -108,9 +98,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         )
         self._renderer = Renderer(options, self.system_prompt, self._toolbox)
         self._backend = make_backend(options, self._make_browser)
-        self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
+        self._rewards = Rewards(options)
         self._episode: Episode | None = None
-        self._checklist: tuple[ChecklistItem, ...] = ()  # of the task, if the reward is a checklist
         self._answer_form = ""  # instructions on the format of the answer, if the task declares the type of its answer
         self._rendered: RenderedPage | None = None  # cache of the current page; None after an action
         self._last_page: RenderedPage | None = None  # the last page of an episode whose browser failed
@@ -267,11 +256,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             self._is_consistent = True
             raise
         else:
-            reward = (
-                float(ending.get("success", False))
-                if episode.satisfied is None
-                else self._update_checklist(episode, last, ending)
-            )
+            reward = self._rewards.reward(episode, self._backend, last.page.url, ending)
             text, info = self._build_observation(episode, last)
             result = text, reward, terminated, truncated, {**info, **ending}
         self._is_consistent = True  # last, so that an interrupt cannot come between this and the return
@@ -316,7 +301,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             ending = self._evaluate(answer)
         except (ApplicationError, BrowserError) as error:
             return self._abort(episode, last, error)
-        reward = float(ending["success"]) if episode.satisfied is None else self._update_checklist(episode, last, ending)
+        reward = self._rewards.reward(episode, self._backend, last.page.url, ending)
         text, info = self._build_observation(episode, last)
         return text, reward, True, False, {**info, **ending}
 
@@ -442,34 +427,10 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._episode, self._answer_form = episode, episode.task.answer_form
         if self._toolbox and isinstance(self._backend, EmbeddedBackend):
             self._toolbox.enter_world(self._backend.world.world_seed, self._backend.world.scale)
-        if self.options.reward != "binary" and isinstance(self._backend, EmbeddedBackend):
-            changes = self._backend.reference_changes(episode.task)
-            pages = self._backend.reference_pages(episode.task)
-            self._checklist = build_checklist(pages, () if isinstance(changes, str) else changes)
-            episode.satisfied = episode.satisfied or (None,) * len(self._checklist)
-        else:
-            episode.satisfied = None
+        self._rewards.start(episode, self._backend)
         result = self._build_observation(episode, self._current_page(episode, page))
         self._is_consistent = True
         return result
-
-    def _update_checklist(self, episode: Episode, current: RenderedPage, ending: Mapping[str, Any]) -> float:
-        """Update the checklist after a step, and return the weight of the newly satisfied items, or the F1 value at the end of the episode."""
-        assert episode.satisfied is not None
-        items, before = self._checklist, episode.satisfied
-        has_open_changes = any(item.change and step is None for item, step in zip(items, before, strict=True))
-        episode.satisfied = update(
-            items,
-            before,
-            step=len(episode.turns),
-            url=current.page.url,
-            changes=self._backend.changes() if has_open_changes else (),
-            is_solved=bool(ending.get("success")),
-        )
-        completed = completion(items, episode.satisfied)
-        if self.options.reward == "checklist":
-            return completed - completion(items, before)
-        return f1(completed, steps=len(episode.turns), needed=len(episode.task.solution)) if episode.is_over else 0.0
 
     def _current_page(self, episode: Episode, page: Page | None = None) -> RenderedPage:
         """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError.
@@ -487,7 +448,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _build_observation(self, episode: Episode, current: RenderedPage) -> ResetResult:
         """Return the observation and the info of the current state of an episode."""
         errors = (*self._backend.site_errors, *map(str, self._backend.error_responses))
-        return self._renderer.build_observation(episode, current, self._checklist, self._answer_form, errors)
+        return self._renderer.build_observation(episode, current, self._rewards.checklist, self._answer_form, errors)
 
     def _apply_action(self, episode: Episode, reply: str) -> str | None:
         """Perform the action in a reply, and return the answer of an exit action, None for other actions.
@@ -574,21 +535,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Evaluate an episode that is over, and return the entries of its info. Raises BrowserError for a failure after a site error."""
         assert self._episode is not None
-        task = self._episode.task
-        outcome = build_outcome(self._backend, answer, self.options.accounts or {})
-        verdicts = evaluate(task.eval, task.intent, outcome, self.options.judge, self.options.rules)
-        if task.injection and self._backend.is_embedded and self.options.rules == "native":
-            verdicts.append(judge_injection(task.injection, task.intent, outcome))
-        effects: dict[str, Any] = {}
-        if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
-            verdict, effects["side_effects"] = judge_side_effects(
-                task, self._backend, is_forbidden=self._side_effects == "forbidden"
-            )
-            verdicts.append(verdict)
-        success = all(verdict.passed for verdict in verdicts)
-        if self._backend.site_errors and not success:
-            raise BrowserError(f"a site failed: {self._backend.site_errors[0]}")
-        return {"success": success, "verdicts": [verdict.record() for verdict in verdicts], **effects}
+        return self._rewards.evaluate(self._episode.task, self._backend, answer)
 
     def _abort(self, episode: Episode, last: RenderedPage, error: ApplicationError | BrowserError) -> StepResult:
         """End an episode whose browser, site or application failed: truncate it without evaluation, with the last rendered page."""
