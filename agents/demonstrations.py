@@ -6,6 +6,7 @@ from typing import Any
 
 from agents.command_lines import parse_settings
 from agents.data.demonstrations import DemonstrationSettings, episodes, to_record, tool_call_episodes, training_tasks
+from agents.data.phrasings import rephrase
 from agents.data.prompts import system_prompt
 from webarena_gym import console
 
@@ -13,7 +14,7 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Write demonstrations with the options of the command line."""
     settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
-    tasks = training_tasks(settings)
+    tasks = [rephrase(task, settings.phrasings, seed=settings.seed) for task in training_tasks(settings)]
     options = settings.env_arguments()
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     if settings.tool_calls:

@@ -25,7 +25,7 @@ from agents.data.expert import (
 from agents.data.prompts import Style
 from agents.data.readings import ParsedPage, bare, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
-from agents.settings import EnvSettings, TaskSettings, ToolSettings
+from agents.settings import EnvSettings, TaskSettings, ToolSettings, expect_least
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import reply_of, tools
 from webarena_gym.actions.dialect import TOOL_PROMPT, call_of, plain_tools
@@ -125,12 +125,16 @@ class DemonstrationSettings(ToolSettings, TaskSettings):
     mistakes: float = 0.0
     """above 0, add a second episode of each task in which the expert takes and undoes wrong steps with this probability per step
     (WebCoT); wrong steps are context, not training targets"""
+    phrasings: int = 1
+    """number of phrasings of each goal: a task gets one of so many, which rules write and the seed draws; names, numbers and the format of
+    the answer stay as they are; 1: the goals as they are"""
     seed: int = 0
-    """random seed of the wording of thoughts and of the mistakes"""
+    """random seed of the wording of thoughts, of the phrasings and of the mistakes"""
 
     def __post_init__(self) -> None:
         ToolSettings.__post_init__(self)
         TaskSettings.__post_init__(self)
+        expect_least(self, phrasings=1)
         if self.mistakes and self.tools:
             raise ValueError(f"mistakes is {self.mistakes} and tools {self.tools}; expected no mistakes with tools")
         unused = {
@@ -139,9 +143,8 @@ class DemonstrationSettings(ToolSettings, TaskSettings):
             "mistakes": 0.0,
             "history": EnvSettings.history,
             "thoughts": False,
-            "seed": 0,
             "tools": (),
-        }
+        } | ({"seed": 0} if self.phrasings == 1 else {})
         for name, default in unused.items():
             if self.tool_calls and getattr(self, name) != default:
                 raise ValueError(
