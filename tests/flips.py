@@ -148,9 +148,12 @@ def files_of_name(path: Path, root: Path = ROOT) -> list[Path]:
 
     >>> [str(test) for test in files_of_name(Path("webarena_gym/answers/judge.py"))]
     ['tests/answers/test_judge.py']
+    >>> [str(test) for test in files_of_name(Path("webarena_gym/__init__.py"))]
+    ['tests/test_webarena_gym.py']
     """
-    parts = path.with_suffix("").parts[1:]
-    parts = parts[:-1] if parts[-1] in ("__init__", "__main__") and len(parts) > 1 else parts
+    parts = path.with_suffix("").parts
+    parts = parts[:-1] if parts[-1] in ("__init__", "__main__") else parts
+    parts = parts[1:] or parts
     names = ["/".join((*parts[:-1], f"test_{parts[-1]}.py"))]
     names += [f"test_{'_'.join(parts[first:])}.py" for first in range(len(parts))]
     names += [f"{parts[-1]}/test_{parts[-1]}.py"]

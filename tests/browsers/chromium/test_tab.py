@@ -78,18 +78,6 @@ def test_downloads_that_scripts_start_are_waited_for(opened, body, script, files
     assert time.monotonic() - begun < LONG_S
 
 
-def test_key_events_action_speed_and_editable_text(browser):
-    browser.goto(HOME + "checks")
-    press(browser, "Early")
-    assert "true" in seen(browser)
-    browser.type(observe(browser.page(), elements="label").element("Name"), "Ann")
-    assert "unsaved" in seen(browser)
-    for path, label, text in (("keys", "Find", "abc"), ("editable", "old", "new text")):
-        browser.goto(HOME + path)
-        browser.type(observe(browser.page(), elements="label").element(label), text)
-        assert text in seen(browser).splitlines()[-1]
-
-
 def test_frames_and_open_shadow_roots_are_read_and_used(browser):
     browser.goto(HOME + "frames")
     assert [word for word in ("Around", "Inside", "Press", "Inline") if word not in seen(browser)] == []

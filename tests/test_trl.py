@@ -1,6 +1,5 @@
-"""What the adapters share; that to TRL as far as it needs no TRL; and that to VAGEN, which no index has, by VAGEN's protocol."""
+"""The adapter to TRL as far as it needs no TRL, and the rows of datasets."""
 
-import asyncio
 from contextlib import closing
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -15,76 +14,11 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, RefusedError, TaskError, WorldError
 from webarena_gym.evaluation.agents import ChatAgent
 from webarena_gym.integrations import trl
-from webarena_gym.integrations.session import Session, dataset_rows, select_tasks, with_fixed
-from webarena_gym.integrations.vagen import WebArenaGym
+from webarena_gym.integrations.session import Session, dataset_rows
 from webarena_gym.suite import load
 
 TASK = next(task for task in load("test") if task.template == "shopping.wish_list_add")
 WEBRL = DIALECTS["webrl"].naming_by("label")
-
-
-def test_an_adapter_refuses_a_keyword_of_the_env_that_it_sets_itself():
-    with expect_error(ValueError, "max_steps=60"):
-        with_fixed({"max_steps": 60, "dialect": "webrl"}, max_steps=30)
-    assert with_fixed({"max_steps": 30}, max_steps=30, tasks=[TASK]) == {"max_steps": 30, "tasks": [TASK]}
-    with expect_error(ValueError, "on_failure='nan'"):
-        Session({"tasks": [TASK], "on_failure": "nan"})
-
-
-def test_only_the_function_calls_of_a_response_are_performed():
-    call = SimpleNamespace(type="function_call", call_id="c7", name="click", arguments='{"element": "9999"}')
-    others = [SimpleNamespace(type=kind, name="exit", arguments="{}") for kind in ("reasoning", "message")]
-    session = Session({"tasks": [TASK]})
-    page = session.reset()
-    assert session.call_tools(others) == []
-    (output,) = session.call_tools([others[0], call, others[1]])
-    assert output["call_id"] == "c7"
-    assert "Action error" in output["output"] != page
-    assert not session.is_over
-    end = SimpleNamespace(type="function_call", call_id="c8", name="exit", arguments={"message": "x"})
-    assert [item["call_id"] for item in session.call_tools([end, call])] == ["c8", "c7"]
-    assert session.is_over
-    session.close()
-
-
-@pytest.mark.parametrize("concat", [True, False])
-def test_vagen_s_loop_rewards_the_expert(concat):
-    """As VAGEN's agent loop calls an env: system prompt, reset by seed, steps until done."""
-
-    async def play(replies):
-        env = WebArenaGym({"tasks": [TASK], "elements": "label", "max_steps": 5, "concat": concat})
-        assert "do(action=" in (await env.system_prompt())["obs_str"]
-        observation, info = await env.reset(seed=3)
-        assert info["task_id"] == TASK.task_id
-        assert TASK.intent in observation["obs_str"]
-        steps = []
-        for reply in replies:
-            steps.append(await env.step(reply))
-            assert (TASK.intent in steps[-1][0]["obs_str"]) != concat
-        await env.close()
-        return steps
-
-    steps = asyncio.run(play([WEBRL.format(step.action) for step in TASK.solution]))
-    assert [(reward, done) for _, reward, done, _ in steps] == [(0.0, False)] * 3 + [(1.0, True)]
-    assert (steps[-1][3]["success"], steps[-1][3]["truncated"]) == (True, False)
-    *_, (_, reward, done, info) = asyncio.run(play(["Hm."] * 5))
-    assert (reward, done, info["success"], info["truncated"]) == (0.0, True, False, True)
-
-
-def test_tasks_are_chosen_by_site_and_template_and_a_choice_of_nothing_is_refused():
-    for split in ("test", "hard"):
-        for task in select_tasks(split, sites=["map", "wikipedia"]):
-            assert {"map", "wikipedia"}.issuperset(task.sites)
-    chosen = select_tasks("test", "shopping", ["shopping.order_total", "map.save_place"])
-    rows = dataset_rows("test", "shopping", "shopping.order_total")
-    assert [row["task"] for row in rows] == [task.task_id for task in chosen]
-    assert select_tasks("validation") == load("validation")
-    for wrong in (
-        {"split": "tset"}, {"sites": "shoping"}, {"sites": ["map", "shoping"]}, {"templates": "map.nothing"},
-        {"sites": "map", "templates": "gitlab.star_top"},
-    ):  # fmt: skip
-        with pytest.raises(TaskError, match=r"tset|shoping|map"):
-            select_tasks(**wrong)
 
 
 @pytest.mark.parametrize("rows", [dataset_rows, trl.dataset_rows])

@@ -1,4 +1,4 @@
-"""What `import webarena_gym` offers and costs, and that each of its exceptions has one base and comes out of other processes."""
+"""The public names of `webarena_gym`, the modules that its import loads, its registered envs, and `python -m webarena_gym`."""
 
 import ast
 import importlib
@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 import webarena_gym
-from webarena_gym import suite, tasks
+from webarena_gym.__main__ import main
 from webarena_gym.errors import WebArenaGymError
 
 
@@ -22,12 +23,6 @@ def test_every_exported_name_is_there_and_has_a_docstring(name):
         assert value is getattr(importlib.import_module(f"webarena_gym.{webarena_gym._LAZY[name]}"), name)
     else:
         assert issubclass(value, WebArenaGymError)
-
-
-def test_former_places_of_names_lead_to_the_present_ones():
-    assert {name for name in tasks._MOVED if getattr(tasks, name) is not getattr(suite, name)} == set()
-    with pytest.raises(AttributeError):
-        _ = tasks.absent
 
 
 def test_type_checking_imports_match_the_public_names():
@@ -45,3 +40,28 @@ def test_the_import_brings_nothing_of_the_package_but_its_errors():
     found = ast.literal_eval(done.stdout)
     assert [name for name in found if name.startswith("webarena_gym")] == ["webarena_gym", "webarena_gym.errors"]
     assert not {"torch", "lxml", "jinja2", "werkzeug", "playwright"} & set(found)
+
+
+def test_names_that_are_not_public_are_attribute_errors():
+    with pytest.raises(AttributeError, match="absent"):
+        _ = webarena_gym.absent
+
+
+@pytest.mark.parametrize("name", ["WebArenaLite-v0", "WebArenaLiteCandidates-v0", "MiniWoBText-v0"])
+def test_envs_are_registered_without_gymnasium_s_passive_checker(name):
+    spec = gymnasium.spec(name)
+    assert spec.disable_env_checker
+    assert spec.order_enforce is (name == "MiniWoBText-v0"), "a restored env needs no reset"
+    module, _, entry = spec.entry_point.partition(":")
+    assert callable(getattr(importlib.import_module(module), entry))
+
+
+def test_the_module_is_the_command_and_ctrl_c_ends_it_without_a_traceback(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["webarena-gym", "--version"])
+    assert (main(), capsys.readouterr().out) == (0, f"{webarena_gym.__version__}\n")
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webarena_gym.tools.cli.main", interrupt)
+    assert main() == 130
