@@ -19,6 +19,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
@@ -350,8 +351,8 @@ class Commands(Protocol):
         """Return the parser of a new command. `options` are those of `Parser`, and `help`."""
 
 
-_NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$", re.IGNORECASE)
-"""Arguments that begin with a dash and are values. That of Python 3.11 lacks exponents, so it takes -1e-6 for an option."""
+_NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
+"""Arguments that begin with a dash and are values."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -375,7 +376,6 @@ class Parser(argparse.ArgumentParser):
         **options: Any,
     ) -> None:
         super().__init__(formatter_class=formatter_class, **{"allow_abbrev": False, **options})
-        self._negative_number_matcher = _NEGATIVE_NUMBER
         self._refused = refused or {}
         commands = [f"{self.prog} {example}".rstrip() for example in examples]
         if not commands:
@@ -398,9 +398,11 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: object = None) -> tuple[Any, list[str]]:
         """Parse all arguments. Unknown arguments are rejected here, where the options of a subcommand are known for the hint.
 
-        Without arguments, a parser of commands prints its help on standard error.
+        Without arguments, a parser of commands prints its help on standard error. Negative numbers are written without exponents, since
+        argparse takes -1e-6 for an option.
         """
         arguments = sys.argv[1:] if args is None else list(args)
+        arguments = [f"{Decimal(word):f}" if _NEGATIVE_NUMBER.fullmatch(word) else word for word in arguments]
         if self._subparsers is not None and not arguments:
             self.print_help(sys.stderr)
             raise SystemExit(BAD_INPUT)

@@ -295,7 +295,7 @@ class Counter:
 
 
 def test_the_function_returns_what_the_command_prints(evaluate, tmp_path):
-    report = webarena_gym.evaluate("expert", limit=6, env={"elements": "label"}, out=tmp_path / "own", command=("x",))
+    report = webarena_gym.evaluate("expert", limit=6, env={"elements": "label"}, out=tmp_path / "own")
     _, result, printed = evaluate("--agent", "expert")
     timed = ("seconds", "agent_seconds", "episodes_digest", "command")
     assert {**report.result, **dict.fromkeys(timed)} == {**result, **dict.fromkeys(timed)}

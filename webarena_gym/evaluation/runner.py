@@ -259,7 +259,6 @@ def evaluate(
     fresh: bool = False,
     env: Mapping[str, Any] | None = None,
     agent_options: AgentOptions | None = None,
-    command: Sequence[str] = (),
 ) -> EvaluationReport:
     """Play tasks with an agent and return its scores, as `webarena-gym evaluate` does.
 
@@ -282,7 +281,6 @@ def evaluate(
         fresh: discard the episodes in the folder.
         env: keywords of the env, such as `{"elements": "label"}`. By default, `max_steps` is 30, and 60 for the hard split.
         agent_options: options of chat models and programs.
-        command: command line of the run, which is recorded with the results.
 
     Returns:
         The scores and the episodes. Its text is the table that the command prints.
@@ -298,6 +296,15 @@ def evaluate(
     (1.0, 'exited')
 
     """
+    plan = _make_plan(split, tasks, templates, limit, world_seed, fresh_worlds, repeats, seed, env)
+    return _play(plan, agent, agent_options or AgentOptions(), tasks, jobs=jobs, out=out, fresh=fresh)
+
+
+def _make_plan(
+    split: str | None, tasks: TaskSelection | None, templates: Sequence[str], limit: int | None, world_seed: int | None, fresh_worlds: int,
+    repeats: int, seed: int, env: Mapping[str, Any] | None,
+) -> EvaluationPlan:  # fmt: skip
+    """Return the plan of a run; see `evaluate` for the arguments. Raises TaskError."""
     defaults: dict[str, Any] = {option.name: option.default for option in fields(EnvOptions) if option.name in _RECORDED}
     keywords = defaults | dict(env or {})
     if (env or {}).get("max_steps") is None:
@@ -316,12 +323,20 @@ def evaluate(
         WebArenaLite(tasks=plan.tasks, **plan.env).close()
     except (TypeError, ValueError) as error:
         raise TaskError(f"{error}; cannot create an env with {dict(plan.env)}") from error
+    return plan
+
+
+def _play(
+    plan: EvaluationPlan, agent: str | Agent | type[Agent], options: AgentOptions, tasks: TaskSelection | None,
+    *, jobs: int | None, out: str | Path | None, fresh: bool, command: Sequence[str] = (),
+) -> EvaluationReport:  # fmt: skip
+    """Play the trials of a plan; see `evaluate` for the arguments. `command` is the command line of the run, for the results."""
     name = agent if isinstance(agent, str) else ""
     jobs = jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if name.startswith(prefix)), 1)
     with ExitStack() as stack:
         folder = Path(out or stack.enter_context(TemporaryDirectory(prefix="webarena-gym-")))
         hidden = [_RUNS if folder.is_relative_to(_RUNS) else folder, *_files(tasks)]
-        opened = _open_agent(agent, agent_options or AgentOptions(), plan, ResetMonitor(jobs), hidden)
+        opened = _open_agent(agent, options, plan, ResetMonitor(jobs), hidden)
         return _run(plan, *opened, folder=folder, jobs=jobs, fresh=fresh, command=command, is_kept=out is not None)
 
 
@@ -378,15 +393,17 @@ def run_command(options: argparse.Namespace) -> int:
     place = application or (options.tasks.stem if options.tasks else split)
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{place}")
     env = {name: getattr(options, name) for name in (*_RECORDED, "scale", "step_budget", "application", "suite")}
-    report = evaluate(
-        options.agent, split=options.split, tasks=options.tasks, templates=options.template or (), limit=options.limit,
-        world_seed=options.world_seed, fresh_worlds=options.fresh_worlds, repeats=options.repeats, seed=options.seed, jobs=options.jobs,
-        out=folder, fresh=options.fresh, command=["webarena-gym", *options.given],
-        env={name: value for name, value in env.items() if value is not None} | read_pairs(options.env, "--env"),
-        agent_options=AgentOptions(
-            base_url=options.base_url, tools=options.tools, fields=read_pairs(options.option, "--option"), too_long=options.too_long,
-            timeout_s=options.timeout, deadline_s=options.deadline, connect_timeout_s=options.connect_timeout, mode=options.mode,
-        ),
+    plan = _make_plan(
+        options.split, options.tasks, options.template or (), options.limit, options.world_seed, options.fresh_worlds, options.repeats,
+        options.seed, {name: value for name, value in env.items() if value is not None} | read_pairs(options.env, "--env"),
+    )  # fmt: skip
+    agent_options = AgentOptions(
+        base_url=options.base_url, tools=options.tools, fields=read_pairs(options.option, "--option"), too_long=options.too_long,
+        timeout_s=options.timeout, deadline_s=options.deadline, connect_timeout_s=options.connect_timeout, mode=options.mode,
+    )  # fmt: skip
+    report = _play(
+        plan, options.agent, agent_options, options.tasks, jobs=options.jobs, out=folder, fresh=options.fresh,
+        command=["webarena-gym", *options.given],
     )  # fmt: skip
     print(report)
     print(f"results: {folder / RESULT}; episodes: {folder / EPISODES}")
