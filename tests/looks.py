@@ -5,10 +5,8 @@ prints what is wrong with them. `axe-core` is taken from `node_modules`, or from
 """
 
 import argparse
-import os
 import sys
 import time
-from functools import cache
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -16,6 +14,7 @@ from urllib.parse import urlencode
 
 from tests.crawl import Visitor, Walk, home, survey
 from tests.markup import problems
+from tests.needs import axe_source, opened_chromium
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import load_world
@@ -37,14 +36,6 @@ _DEEDS = {
 _THEMES = ("dark", "blue", "green", "red", "gray", "light-indigo", "light-blue", "light-green", "light-red", "light-gray")
 _NOWHERE = "no-such-page/at/all"
 _LONGEST = 200_000  # characters of a page that is looked at: an agent may send back a book
-
-
-@cache
-def axe_source():
-    """Return the text of axe-core; "" where it is not installed."""
-    given = os.environ.get("AXE_CORE")
-    places = [Path(given)] if given else [Path(__file__).parent.parent / "node_modules/axe-core/axe.min.js"]
-    return next((place.read_text(encoding="utf-8") for place in places if place.is_file()), "")
 
 
 def pages_of(site, world_seed, variation, count, seed):
@@ -147,8 +138,6 @@ def main():
     options = parser.parse_args()
     if not axe_source():
         sys.exit("axe-core is not installed: npm install --no-save axe-core")
-    from tests.needs import opened_chromium  # noqa: PLC0415 - which imports this module
-
     begin, seen, kinds = time.monotonic(), 0, {}
     with opened_chromium() as chromium:
         looker = Looker(chromium.new_page())
