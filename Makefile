@@ -105,7 +105,7 @@ test-newest:  ## run the tests with the newest versions that pyproject.toml admi
 	$(subst $(BIN),$(NEWEST)/bin,$(TEST))
 
 # One virtual environment for each library with an adapter. `make test-integrations LIBRARIES=trl` tests one.
-LIBRARIES := distribution browsergym trl verl inspect_ai verifiers openenv skyrl nemo_gym rllm sb3 tianshou torchrl rllib
+LIBRARIES := distribution browsergym trl verl inspect_ai verifiers openenv skyrl nemo_gym rllm sb3 tianshou torchrl rllib skrl minari
 TORCH := torch==2.13.0  # installed by pip, whose configuration may name an index with the smaller wheels for CPUs
 needs_distribution := . build twine
 alone_browsergym := browsergym-core==0.14.3  # requires lxml < 6, but works with 6
@@ -123,6 +123,8 @@ needs_sb3 := . $(TORCH) sb3-contrib==2.9.2
 needs_tianshou := . $(TORCH) tianshou==2.0.1
 needs_torchrl := . $(TORCH) torchrl==0.14.1
 needs_rllib := . $(TORCH) ray[rllib]==2.60.0
+needs_skrl := . $(TORCH) skrl==2.1.1
+needs_minari := . minari[create,hdf5]==0.5.4 pillow
 
 test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## test the adapters and the programs of docs/guides/use-it-from.md with the released packages
 	set -e; for library in $(LIBRARIES); do echo "== $$library"; \
