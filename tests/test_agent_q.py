@@ -4,6 +4,7 @@ import random
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,8 @@ from tests.pointing import play as play_pointing
 from tests.test_search import TASKS, Maze, try_all
 from tests.training.test_pointer_cloning import TEMPLATES, unsure  # noqa: F401 - a fixture
 from webarena_gym import suite as task_suite
+
+CLONE = Path(agent_q.__file__).parent / "checkpoints" / "cloned-1"
 
 
 def flat(states):
@@ -130,10 +133,21 @@ def settings_of(model, out, **changes):
     return agent_q.make_settings(model=str(model), out=out, **{**own, **changes})
 
 
+@pytest.mark.parametrize(("threads", "own", "expected"), [(3, 1, 3), (None, 1, 1), (3, 0, 3), (None, 0, None)])
+def test_the_threads_of_a_run_are_those_of_its_settings_or_of_the_kind_of_its_model(
+    tmp_path, monkeypatch, threads, own, expected
+):
+    counts = []
+    monkeypatch.setattr("torch.set_num_threads", counts.append)
+    monkeypatch.setattr("agents.grpo.kind_of", lambda _: SimpleNamespace(threads=own, load=None))
+    with pytest.raises(TypeError):  # there is no function that loads the model
+        agent_q.train(settings_of(CLONE, tmp_path, threads=threads))
+    assert counts == ([] if expected is None else [expected])
+
+
 def test_metrics_of_a_run_count_its_time_and_steps(tmp_path):
     start_s, start_cpu_s = time.perf_counter(), time.process_time()
-    model = Path(agent_q.__file__).parent / "checkpoints" / "cloned-1"
-    agent_q.train(settings_of(model, tmp_path, iterations=2, tasks_per_iteration=1, budget=4, epochs=1))
+    agent_q.train(settings_of(CLONE, tmp_path, iterations=2, tasks_per_iteration=1, budget=4, epochs=1))
     rows = read_metrics(tmp_path)
     wall_s, cpu_minutes = time.perf_counter() - start_s, (time.process_time() - start_cpu_s) / 60
     assert 0 < rows[0]["elapsed_s"] < rows[1]["elapsed_s"] <= wall_s

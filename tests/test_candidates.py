@@ -8,14 +8,36 @@ import gymnasium
 import numpy
 import pytest
 from gymnasium.utils.env_checker import check_env
+from lxml.html import fromstring
 
 from tests.errors import expect_error
-from webarena_gym.candidates import PAGE, ROW, make
+from webarena_gym.actions import Action, Kind
+from webarena_gym.candidates import PAGE, ROW, _control_candidates, make
 from webarena_gym.errors import SnapshotError
 from webarena_gym.suite import load
 
 ID = "WebArenaLiteCandidates-v0"
 TASKS = [task.task_id for task in load("test") if task.template == "shopping.account_place"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "forms"),
+    [
+        ("<a href=/x>Go</a>", [("link", Kind.CLICK, None, False)]),
+        ("<button>Go</button>", [("button", Kind.CLICK, None, False)]),
+        ("<input type=submit>", [("button", Kind.CLICK, None, False)]),
+        ("<input type=checkbox checked>", [("box", Kind.CLICK, None, True)]),
+        ("<input type=radio>", [("box", Kind.CLICK, None, False)]),
+        ("<select><option>a<option selected>b</select>", [("option", Kind.SELECT, "a", False), ("option", Kind.SELECT, "b", True)]),
+        ("<input value=tea>", [("type", Kind.TYPE, "tea", True), ("search", Kind.SEARCH, "tea", True), ("type", Kind.TYPE, "cup", False), ("search", Kind.SEARCH, "cup", False)]),
+        ("<textarea>cup</textarea>", [("type", Kind.TYPE, "tea", False), ("search", Kind.SEARCH, "tea", False), ("type", Kind.TYPE, "cup", True), ("search", Kind.SEARCH, "cup", True)]),
+    ],
+)  # fmt: skip
+def test_each_control_has_the_actions_of_its_kind(markup, forms):
+    found = _control_candidates("Label [2]", fromstring(markup), "line", ["tea", "cup"])
+    assert [(item.form, item.action, item.label, item.line, item[-1]) for item in found] == [
+        (form, Action(kind, "Label [2]", argument), "Label", "line", is_set) for form, kind, argument, is_set in forms
+    ]
 
 
 @pytest.fixture(params=[False, True], ids=["Dict", "flat"])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.pages import page
+from webarena_gym import rendering
 from webarena_gym.episode import Episode
 from webarena_gym.observation.history import Turn
 from webarena_gym.options import EnvOptions
@@ -52,6 +53,28 @@ def test_long_pages_are_cut_and_windows_move():
     assert "line 110 of" in later.text
     longest = Renderer(EnvOptions(window=MAX_PAGE), "", None).render(long, 0, "x" * MAX_PAGE).text
     assert MAX_PAGE - 10 < len(longest) <= MAX_PAGE
+
+
+@pytest.mark.parametrize(
+    ("observation", "has_marks", "has_page"), [("marks", True, False), ("pixels", False, False), ("text+pixels", False, True)]
+)
+def test_pictures_have_marks_or_the_page_text_beside_them(monkeypatch, observation, has_marks, has_page):
+    drawn = []
+
+    def draw(capture, picture_format, *, marks, cursor):
+        drawn.append((capture, marks))
+        return "picture"
+
+    monkeypatch.setattr(rendering, "picture_of", draw)
+    monkeypatch.setattr(rendering, "marks_of", lambda page, numbers: f"marks of {[*numbers]}")
+    shown = SimpleNamespace(
+        **vars(browser()), capture=lambda elements, _: SimpleNamespace(boxes=[(1, 0, 0, 9, 9)], elements=elements)
+    )
+    current = Renderer(EnvOptions(browser="chromium", observation=observation), "prompt", None).render(shown, 0, "")
+    ((capture, is_marked),) = drawn
+    assert (is_marked, current.picture, len(capture.elements)) == (has_marks, "picture", 1)
+    assert ("marks of [1]" in current.text) is has_marks
+    assert ("Bag" in current.text) is has_page
 
 
 def test_the_info_has_only_the_keys_that_apply():

@@ -14,6 +14,26 @@ from tests.reports import HOSTILE, data_of, played, trajectory
 from webarena_gym import suite as task_suite
 
 
+def test_reports_over_the_size_limit_omit_pages_then_steps_and_state_it(tmp_path, capsys):
+    noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
+    episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
+    write_trajectories(tmp_path / "a.jsonl", episodes)
+    write_trajectories(tmp_path / "b.jsonl", episodes[:2])
+    path = tmp_path / "report.html"
+    main(["--out", str(path), "--megabytes", "0.4", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")])
+    text = path.read_text("utf-8")
+    heads = data_of(text)["episodes"]
+    assert path.stat().st_size < 400_000
+    assert len(heads) == 62  # none is left out of the lists
+    assert [head["policy"] for head in heads[:5]] == ["a", "b", "a", "b", "a"]
+    held = [head["holds"] != "" for head in heads]
+    assert 4 < sum(held) < 62
+    assert held == sorted(held, reverse=True)
+    left = 62 - sum(held)
+    assert f"a: the last {left} of 60 episodes are here without their steps" in text
+    assert f"60 episodes of a ({left} without steps" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, capsys):
     expert = played(task_suite.draw(["shopping.cart_add", "shopping.reviews_place"], world_seed=1000, count=1))
@@ -35,26 +55,6 @@ def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, cap
     frame = pandas.read_csv(out) if suffix == ".csv" else pandas.read_json(out, lines=True)
     assert frame["reward"].sum() == len(expert) + 1
     assert frame["reward"].isna().sum() == 1
-
-
-def test_reports_over_the_size_limit_omit_pages_then_steps_and_state_it(tmp_path, capsys):
-    noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
-    episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
-    write_trajectories(tmp_path / "a.jsonl", episodes)
-    write_trajectories(tmp_path / "b.jsonl", episodes[:2])
-    path = tmp_path / "report.html"
-    main(["--out", str(path), "--megabytes", "0.4", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")])
-    text = path.read_text("utf-8")
-    heads = data_of(text)["episodes"]
-    assert path.stat().st_size < 400_000
-    assert len(heads) == 62  # none is left out of the lists
-    assert [head["policy"] for head in heads[:5]] == ["a", "b", "a", "b", "a"]
-    held = [head["holds"] != "" for head in heads]
-    assert 4 < sum(held) < 62
-    assert held == sorted(held, reverse=True)
-    left = 62 - sum(held)
-    assert f"a: the last {left} of 60 episodes are here without their steps" in text
-    assert f"60 episodes of a ({left} without steps" in capsys.readouterr().out
 
 
 def test_bad_arguments_end_with_the_status_2(tmp_path, capsys):

@@ -71,6 +71,27 @@ def of_form(form, candidates):
     return [candidate for candidate in candidates if candidate.form == form]
 
 
+@needs_sb3
+def test_scores_of_candidates_are_learned_scores_plus_relevance_times_the_prior():
+    torch = pytest.importorskip("torch")
+    from agents.sb3 import CandidateScorer  # noqa: PLC0415 - not everybody has its libraries
+
+    torch.manual_seed(0)
+    scorer = CandidateScorer(module.observation_space(3), width=4, prior=2.0)
+    torch.nn.init.constant_(scorer.score.bias, 0.5)
+    rows = torch.zeros(1, 3, module.ROW)
+    rows[0, :2, module.PRESENCE] = 1.0
+    rows[0, :, module.RELEVANCE] = torch.tensor([0.25, 1.0, 0.0])
+    features = scorer({"candidates": rows, "page": torch.zeros(1, module.PAGE)})
+    assert features.shape == (1, 3 + 2 * 4)
+    assert features[0, :3].tolist() == pytest.approx([1.0, 2.5, 0.5])
+    hidden = torch.relu(scorer.hidden(torch.relu(scorer.row(rows) + scorer.page.bias)))
+    assert features[0, 3:7].tolist() == pytest.approx(torch.relu(scorer.page.bias).tolist())
+    assert features[0, 7:].tolist() == pytest.approx(hidden[0, :2].amax(0).clamp(min=0.0).tolist()), (
+        "absent candidates are zeros"
+    )
+
+
 @pytest.mark.parametrize(("goal", "strings"), [
     ("Open my wish list.", []),
     ('Find "red tent" and "mug".', ["red tent", "mug"]),
