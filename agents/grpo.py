@@ -54,8 +54,8 @@ from agents.training.language_models import LanguageModel, TrainingSample
 from agents.training.losses import Loss, Scorer, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
 from agents.training.metrics import Meter, describe
 from agents.training.pointing_networks import PointingNetwork
+from agents.training.rollout_files import save_batch
 from agents.training.runs import Run
-from agents.training.samples import save_batch
 from agents.training.settings import ClippedSettings, GRPOSettings, TrainSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task

@@ -42,7 +42,7 @@ from agents.models.checkpoints import (
 from agents.models.parameters import add_adapters, merge_adapters
 from agents.training.credit import TrainedStep
 from agents.training.metrics import Metrics
-from agents.training.samples import write_groups, write_samples
+from agents.training.rollout_files import write_groups, write_samples
 from agents.training.settings import BCSettings, ToolUseSettings
 from tests.errors import expect_error
 from tests.tiny import language_model, tiny_model

@@ -27,7 +27,7 @@ from agents.training import pointer_cloning
 from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, line_fraction, measure
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import collect, train_pointer
-from agents.training.samples import group_files, read_groups
+from agents.training.rollout_files import group_files, read_groups
 from agents.training.settings import BCSettings, PointerBCSettings
 from benchmarks import compare, playing
 from tests import tiny

@@ -22,7 +22,7 @@ from agents.report import main
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from agents.training.credit import add_advantages, weight_steps
-from agents.training.samples import group_files, read_groups, write_groups
+from agents.training.rollout_files import group_files, read_groups, write_groups
 from tests import needs, tiny
 from tests.errors import expect_error
 from tests.reports import write_metrics

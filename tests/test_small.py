@@ -11,7 +11,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.models import small
 from agents.models.checkpoints import save_agent
 from agents.training.credit import weight_steps
-from agents.training.samples import write_samples
+from agents.training.rollout_files import write_samples
 from agents.training.settings import BCSettings
 from tests.errors import expect_error
 from tests.tiny import tiny_model

@@ -30,7 +30,7 @@ from agents.training.distributed import Ranks, training_processes
 from agents.training.language_models import create_engine
 from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
-from agents.training.samples import save_batch
+from agents.training.rollout_files import save_batch
 from agents.training.settings import ClippedSettings, TrainSettings
 from webarena_gym.tasks import Task
 

@@ -28,7 +28,7 @@ from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Method, Search, SearchResult, SearchState, search
 from agents.rollouts.envs import create_envs
 from agents.settings import ENV_FIELDS, EnvSettings
-from agents.training.samples import write_groups
+from agents.training.rollout_files import write_groups
 from webarena_gym.actions import Kind
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.arguments import expect_positive

@@ -23,7 +23,7 @@ from agents.training import cloning as train_bc
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import collect_decisions, draw, episodes, train_pointer
-from agents.training.samples import group_files, read_groups
+from agents.training.rollout_files import group_files, read_groups
 from agents.training.settings import POINTER, PointerBCSettings
 from tests import tiny
 from tests.errors import expect_error

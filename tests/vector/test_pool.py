@@ -1,7 +1,6 @@
 """The vector env: Gymnasium's own results, at any pace, in any number of workers, and whatever befalls them."""
 
 import gc
-import inspect
 import os
 import random
 import signal
@@ -22,7 +21,6 @@ from tests.odd_envs import give_up, make_odd
 from tests.processes import children, ends
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError, TaskError, WorkerError
-from webarena_gym.options import VECTOR_KEYWORDS
 from webarena_gym.suite import load
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
@@ -206,18 +204,6 @@ def test_workers_can_be_spawned_too():
 def test_bad_keywords_are_refused_before_any_worker_starts(options, error, values):
     with expect_error(error, *values):
         WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})
-
-
-@pytest.mark.parametrize("name", VECTOR_KEYWORDS)
-def test_keywords_of_the_vector_env_are_refused_by_other_envs_with_their_place(name):
-    with expect_error(TypeError, f"'{name}'", f"gymnasium.make_vec(..., {name}=...)"):
-        WebArenaLite(**{name: 2})
-    assert tuple(inspect.signature(WebArenaLiteVector).parameters)[:-1] == VECTOR_KEYWORDS
-
-
-def test_a_seed_belongs_to_reset():
-    with expect_error(TypeError, "'seed'", "reset(seed=...)"):
-        WebArenaLite(seed=1)
 
 
 def test_tasks_of_splits_are_loaded_once():

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.report.sources import RunGroup, outcome, split_reply, task_of
-from agents.training.samples import group_files, read_groups
+from agents.training.rollout_files import group_files, read_groups
 
 MAX_POINTS = 400  # points of a curve
 _HEADING = re.compile(r"<h1>([^<]*)</h1>")

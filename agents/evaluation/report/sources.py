@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from agents.data.trajectories import Ending, Step, Trajectory, env_settings_of, find_task, read_trajectories
 from agents.settings import EnvSettings
 from agents.training.metrics import read_metrics
-from agents.training.samples import group_files, read_groups
+from agents.training.rollout_files import group_files, read_groups
 from webarena_gym.actions import DIALECTS, reply_of
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ResultError, WebArenaGymError

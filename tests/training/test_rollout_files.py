@@ -8,7 +8,7 @@ import pytest
 from agents.data.trajectories import Step, Trajectory
 from agents.rollouts.curriculum import Group
 from agents.training.credit import weight_steps
-from agents.training.samples import group_files, read_groups, save_batch, write_groups, write_samples
+from agents.training.rollout_files import group_files, read_groups, save_batch, write_groups, write_samples
 from tests import tiny
 
 
