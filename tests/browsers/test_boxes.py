@@ -229,3 +229,65 @@ def test_random_boxes_hide_what_they_hide_in_chromium(opened):
         if first != second:
             different.append((seed, page[0], first, second))
     assert different == []
+
+
+OVERLAY = (
+    "<a href=/a>One</a> <a href=#o>Open</a><div id=o class=o><p>Modal <a href=#x>Close</a></p></div><button>Two</button>"
+    "<a href=/b style='position: relative; z-index: 5'>Three</a> <a href=/c style='position: relative'>Four</a>"
+    "<p style='position: fixed; bottom: 0'><a href=/d>Five</a>"
+)
+COVERING = (
+    "inset: 0", "inset: -10px 0", "top: 0; right: 0; bottom: 0; left: 0", "top: 0; left: 0; width: 100%; height: 100%",
+    "top: 0; left: 0; width: 100vw; height: 100vh",
+)  # fmt: skip
+SHOWN = {"visibility: hidden": "visibility: visible", "display: none": "display: block", "pointer-events: none; opacity: 0": "pointer-events: auto; opacity: 1"}  # fmt: skip
+
+
+@needs.chromium
+def test_an_overlay_covers_the_controls_below_it(opened):
+    page, different, covered = [""], [], 0
+    browsers = [opened(make(site(page), strict=True)) for make in (InProcessBrowser, ChromiumBrowser)]
+    for box in COVERING:
+        for layer in ("", "z-index: 3", "z-index: 99"):
+            for hidden, shown in SHOWN.items():
+                rules = f".o {{ position: fixed; {box}; {layer}; {hidden} }} .o:target {{ {shown} }}"
+                page[0] = css(rules, OVERLAY)
+                first, second = (acted(browser, [("click", "Open"), ("click", "Close")]) for browser in browsers)
+                covered += "One</a>" not in second[1]
+                if first != second:
+                    different.append((rules, first, second))
+    assert different == []
+    assert covered > len(COVERING) * 3
+
+
+OVERLAY_PAGES = {
+    "always": css(".o { position: fixed; inset: 0 }", OVERLAY),
+    "in a style attribute": f"<div style='position: fixed; inset: 0'>Top <a href=/t>Top</a></div>{OVERLAY}",
+    "a part of it": css(".o { position: fixed } .o p { position: fixed; inset: 0 }", OVERLAY),
+    "in a stacking context": css(
+        ".o { position: fixed; inset: 0 } .w { position: relative; z-index: 1 }",
+        f"<div class=w>{OVERLAY}</div><a href=/q>Six</a>",
+    ),
+    "a background that is a link": css(
+        ".o { position: fixed; inset: 0 } .bg { position: absolute; inset: 0 } .o p { position: relative }",
+        "<a href=/a>One</a><div class=o><a class=bg href=#x>Back</a><p>Modal <a href=#y>Close</a></p></div><button>Two</button>",
+    ),
+    "a background over the text": css(
+        ".o { position: fixed; inset: 0 } .bg { position: absolute; inset: 0 }",
+        "<a href=/a>One</a><div class=o><p>Modal <a href=#y>Close</a></p><a class=bg href=#x>Back</a></div><button>Two</button>",
+    ),
+    "a checkbox below": css(
+        ".o { position: fixed; inset: 0 }", f"<label for=c>Toggle</label> <input type=checkbox id=c>{OVERLAY}"
+    ),
+    "values of custom properties": css(
+        ":root { --i: 0; --z: 9 } .o { position: fixed; inset: var(--i); z-index: var(--z) }", OVERLAY
+    ),
+}
+
+
+@needs.chromium
+@pytest.mark.parametrize("name", OVERLAY_PAGES)
+def test_an_overlay_covers_what_it_covers_in_chromium(opened, name):
+    first, second = both(opened, OVERLAY_PAGES[name])
+    assert first == second
+    assert "One</a>" not in first[0]

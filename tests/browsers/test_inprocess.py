@@ -1,6 +1,7 @@
 """What only the in-process browser has: its parsing, its messages, its snapshots as values."""
 
 import pickle
+from contextlib import closing
 from html import escape
 
 import pytest
@@ -283,8 +284,8 @@ def test_a_page_of_any_depth_can_be_written_to(depth):
 def test_a_page_that_speaks_of_scripts_has_none(text, page):
     """Search pages show again what was searched for."""
     html = page.format(escape(text))
-    assert original_tree(html.encode()).notes == ((), False)
-    (note,), _ = original_tree(html.replace("<form", "<form onsubmit='return false'").encode()).notes
+    assert original_tree(html.encode()).notices(bool) == ()
+    (note,) = original_tree(html.replace("<form", "<form onsubmit='return false'").encode()).notices(bool)
     assert "a form that a script sends" in note
 
 
@@ -307,3 +308,33 @@ def test_only_a_reset_button_of_a_form_restores_its_fields(browser, kind, value)
     assert node(browser, "field").get("value") == "typed"
     browser.click(node(browser, "go"))
     assert node(browser, "field").get("value") == value
+
+
+@pytest.mark.parametrize(
+    ("part", "is_listed"),
+    [
+        ("<iframe src=http://elsewhere.example/></iframe>", False),
+        ("<iframe src=https://shop.test/></iframe>", False),
+        ("<iframe src=//elsewhere.example/player></iframe>", False),
+        ("<iframe src=/inner></iframe>", True),
+        ("<iframe srcdoc='<p>x'></iframe>", True),
+        ("<iframe></iframe>", False),
+        ("<object data=/inner></object>", True),
+        ("<object data=http://elsewhere.example/></object>", False),
+        ("<object data=/logo.svg></object>", False),
+        ("<embed src=/inner.html>", True),
+        ("<embed src='/film.swf?x=1'>", False),
+    ],
+)
+def test_a_notice_names_the_frames_that_can_be_loaded(part, is_listed):
+    """A frame of another host is empty in Chromium, too."""
+    html = f"<title>t</title><p>Text</p>{part}"
+
+    def app(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/html")])
+        return [html.encode()]
+
+    with closing(InProcessBrowser(Network({"shop.test": app}))) as browser:
+        browser.start(["http://shop.test/"], {})
+        notices = browser.page().notices
+    assert ("of the frame" in "".join(notices)) is is_listed

@@ -2,7 +2,8 @@
 
 import pytest
 
-from webarena_gym.browsers.style_sheets import FOCUSED, HOVERED, StyleRule, media_matches, read_style_sheets, style_declarations
+from webarena_gym.browsers.selectors import FOCUSED, HOVERED
+from webarena_gym.browsers.style_sheets import StyleRule, media_matches, read_style_sheets, style_declarations
 
 HIDES = (("display", "none", False),)
 
@@ -23,7 +24,7 @@ def rules(text, **files):
         ("p { color: red }", []),
         ("p { display: NONE; color: red; visibility: Hidden !important }", [("p", (*HIDES, ("visibility", "hidden", True)))]),
         ("p { display: nonsense; opacity: thin; pointer-events: sometimes; clip-path: 3px }", []),
-        ("p { display: var(--x) }", []),
+        ("p { display: var(--x) }", [("p", (("display", "var(--x)", False),))]),
         ("ul { li { display: none } &.x { display: none } .y & { display: none } > b { display: none } }",
          [(":is(ul) li", HIDES), (":is(ul).x", HIDES), (".y :is(ul)", HIDES), (":is(ul) > b", HIDES)]),
         ("a:hover b { display: none }", [(f"a[{HOVERED}] b", HIDES)]),
@@ -156,3 +157,13 @@ def test_a_style_attribute():
         ("visibility", "hidden", True),
     )
     assert style_declarations("display") == ()
+
+
+@pytest.mark.parametrize("bracket", "([{")
+def test_brackets_that_are_too_deep_make_a_style_sheet_empty(bracket):
+    deep = bracket * 100_000
+    assert rules(f"p {{ --x: {deep} }}") == []
+    assert rules(f"p{deep} {{ display: none }}") == []
+    assert style_declarations(f"display: none; width: {deep}") == ()
+    assert not media_matches(f"screen and {deep}")
+    assert rules("p { display: none }") == [("p", (("display", "none", False),))]

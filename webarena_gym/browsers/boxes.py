@@ -17,6 +17,10 @@ BOX_PROPERTIES = {
     "position": r"static|relative|absolute|fixed|(?:-webkit-)?sticky",
     "left": rf"auto|{_LENGTH}|[a-z-]+\(.*\)",
     "top": rf"auto|{_LENGTH}|[a-z-]+\(.*\)",
+    "right": rf"auto|{_LENGTH}|[a-z-]+\(.*\)",
+    "bottom": rf"auto|{_LENGTH}|[a-z-]+\(.*\)",
+    "inset": rf"(?:(?:auto|{_LENGTH}|[a-z-]+\([^ ]*\))(?: |$)){{1,4}}",
+    "z-index": r"auto|[-+]?\d+",
     "clip": r"auto|rect\(.*\)",
     "transform": r"none|[a-z0-9]+\(.*\)",
     "width": _SIZE,
@@ -35,6 +39,8 @@ _COMPANIONS = {
     **dict.fromkeys(("width", "height", "max-height"), ("overflow", "overflow-y", "padding", "padding-top", "padding-bottom")),
 }
 """The properties on which the effect of others depends."""
+_COVERING = frozenset(("position", "left", "top", "right", "bottom", "inset", "width", "height", "transform", "z-index"))
+"""The properties of an element that covers the window, and of those above it."""
 _FAR = 900.0  # pixels from the edge of a box at which an element is outside of the page, wherever the box is
 _LONG_PAGE = 9000.0  # pixels by which a part of the page has to be moved up to be above it
 _LINE = 40.0  # pixels above the page at which an element of one line is outside of it
@@ -64,8 +70,13 @@ def needed_properties(declared: Iterable[tuple[str, str]]) -> set[str]:
     >>> sorted(needed_properties([("left", "-999px"), ("height", "auto"), ("width", "2em")]))
     ['left', 'position', 'transform', 'width']
     """
-    names = {name for name, value in set(declared) if _may_hide(name, value)}
-    return names.union(*(_COMPANIONS.get(name, ()) for name in names))
+    pairs = set(declared)
+    names = {name for name, value in pairs if _may_hide(name, value)}
+    may_cover = ("position", "fixed") in pairs and any(
+        (name == "inset" and covers_window({name: value})) or (name in ("width", "right") and _fills(value, name == "width"))
+        for name, value in pairs
+    )
+    return names.union(*(_COMPANIONS.get(name, ()) for name in names), _COVERING if may_cover else ())
 
 
 def _may_hide(name: str, value: str) -> bool:
@@ -152,6 +163,38 @@ def _is_block(tag: str, values: Mapping[str, str]) -> bool:
     if values.get("position", "static") in ("absolute", "fixed"):
         return display != "contents"
     return display not in _INLINE if display else tag in _BLOCKS
+
+
+def covers_window(values: Mapping[str, str]) -> bool:
+    """Return True if a box that is positioned in the window covers all of it.
+
+    >>> covers_window({"inset": "0"}), covers_window({"top": "0", "left": "0", "width": "100%", "height": "50px"})
+    (True, False)
+    """
+    sides = values.get("inset", "").split()
+    sides = sides * 4 if len(sides) == 1 else sides * 2 if len(sides) == 2 else [*sides, sides[1]] if len(sides) == 3 else sides
+    offsets = dict(zip(("top", "right", "bottom", "left"), sides, strict=False)) | {
+        name: value for name, value in values.items() if name in ("top", "right", "bottom", "left")
+    }
+    return all(
+        _fills(offsets.get(start, "auto"), is_size=False)
+        and (
+            _fills(offsets.get(end, "auto"), is_size=False)
+            if values.get(size, "auto") == "auto"
+            else _fills(values[size], is_size=True)
+        )
+        for start, end, size in (("left", "right", "width"), ("top", "bottom", "height"))
+    )
+
+
+def _fills(value: str, is_size: bool) -> bool:
+    """Return True if an offset is not positive, or a size is that of the window."""
+    length, share = _length(value)
+    if is_size:
+        return share >= 100 or (
+            value.endswith(("vw", "vh")) and _NUMBER.fullmatch(value) is not None and float(value[:-2]) >= 100
+        )
+    return _NUMBER.fullmatch(value) is not None and length <= 0 and share <= 0
 
 
 def is_clipped(values: Mapping[str, str]) -> bool:

@@ -39,6 +39,10 @@ _STATIC_ROLES = frozenset(
 _EMPTY_FRAME = re.compile(
     r"(?i)(?:about:blank|javascript:(?:void\(?0?\)?|false|''|\"\")?;?)?"
 )  # of an address without whitespace
+_MEDIA = re.compile(
+    r"(?i)^(?:data|blob|javascript):|\.(?:png|jpe?g|gif|svgz?|webp|avif|swf|pdf|mp[34]|m4[av]|og[gv]|webm|mov|avi|wav|class|jar)(?:[?#]|$)"
+)
+"""Addresses of objects that are no documents."""
 _MAX_REASONS = 3  # reasons listed in a note
 
 
@@ -152,20 +156,43 @@ class DocumentTree:
         return bool(_HANDLER_TEXT.search(self._html) and _HAS_HANDLER(self.root))
 
     @cached_property
-    def notes(self) -> tuple[tuple[str, ...], bool]:
-        """(notices about parts that need scripts or frames, at most one; whether the page has file fields)."""
+    def frames(self) -> tuple[str, ...]:
+        """Addresses of the frames with a document, "" for one whose document is in the page."""
         if self._original:
-            return self._original.notes
-        reasons = [
-            f"of the frame {frame.get('src') or 'without an address'}"
+            return self._original.frames
+        frames = [
+            "" if "srcdoc" in frame.attrib else frame.get("src", "")
             for frame in self.root.iter("iframe", "frame")
             if "srcdoc" in frame.attrib or not _EMPTY_FRAME.fullmatch("".join(frame.get("src", "").split()))
         ]
-        if self.is_scripted:
-            reasons += dict.fromkeys(_script_marks(self.root))
+        objects = [part.get("src" if part.tag == "embed" else "data", "") for part in self.root.iter("object", "embed")]
+        return (*frames, *(address for address in objects if address and not _MEDIA.search(address)))
+
+    @cached_property
+    def script_marks(self) -> tuple[str, ...]:
+        """Descriptions of the parts that do not work without scripts."""
+        if self._original:
+            return self._original.script_marks
+        return tuple(dict.fromkeys(_script_marks(self.root))) if self.is_scripted else ()
+
+    def notices(self, is_reachable: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return the notice about parts that need scripts or frames, if any.
+
+        Args:
+            is_reachable: returns True for the address of a frame that can be loaded; other frames are empty in all browsers.
+
+        """
+        frames = [frame for frame in self.frames if not frame or is_reachable(frame)]
+        reasons = [f"of the frame {frame or 'without an address'}" for frame in frames] + [*self.script_marks]
         more = f" and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
-        note = (f"{NEEDS_SCRIPTS}: {'; '.join(reasons[:_MAX_REASONS])}{more}",) if reasons else ()
-        return note, any(dom.element_type(field) == "file" for field in self.root.iter("input"))
+        return (f"{NEEDS_SCRIPTS}: {'; '.join(reasons[:_MAX_REASONS])}{more}",) if reasons else ()
+
+    @cached_property
+    def takes_files(self) -> bool:
+        """True if the page has file fields."""
+        if self._original:
+            return self._original.takes_files
+        return any(dom.element_type(field) == "file" for field in self.root.iter("input"))
 
     @cached_property
     def is_too_deep(self) -> bool:
@@ -175,7 +202,12 @@ class DocumentTree:
 
 _PARTS_OF_STRAY_OPTIONS = etree.XPath("//option[not(ancestor::select)]/*")
 _AUTOFOCUS = etree.XPath("//*[@autofocus]")
-_INTERNAL_ATTRIBUTES = (LISTENER_ATTRIBUTE, dom.TOP_LAYER, dom.UNREACHABLE)  # marks of the browsers, which pages must not set
+_INTERNAL_ATTRIBUTES = (
+    LISTENER_ATTRIBUTE,
+    dom.TOP_LAYER,
+    dom.UNREACHABLE,
+    dom.USER_VALIDITY,
+)  # marks of the browsers, which pages must not set
 _DISMISSIBLE = etree.XPath(f"//dialog[@open][@closedby][not(@{dom.TOP_LAYER})]")
 _SCRIPTED_PARTS = etree.XPath(
     "//*[@onclick or @draggable = 'true' or @contenteditable[. != 'false'] or contains(local-name(), '-')]"
@@ -278,8 +310,8 @@ class Document:
         self._header_policy = saved.policy
         self.refresh, self.encoding = saved.refresh, saved.encoding
         self._sheet, self._hovered, self._targeted = saved.sheet, saved.hovered, saved.targeted
-        reactions = reacts_to(saved.sheet) if saved.sheet is not None and saved.sheet.rules else (False, False, False)
-        self._reacts_to_mouse, self._reacts_to_focus, self._reacts_to_target = reactions
+        reactions = reacts_to(saved.sheet) if saved.sheet is not None and saved.sheet.rules else (False,) * 4
+        self._reacts_to_mouse, self._reacts_to_focus, self._reacts_to_target, self.shows_user_validity = reactions
         self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
     @cached_property

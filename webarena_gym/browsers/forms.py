@@ -25,7 +25,7 @@ def is_reset_on_leave(element: HtmlElement) -> bool:
     form = dom.form_owner(element)
     completes = element.get("autocomplete", "" if form is None else form.get("autocomplete", "")).strip().lower()
     is_control = element.tag in (*dom.CONTROL_TAGS, "option")
-    return not is_control or dom.element_type(element) == "password" or completes == "off"
+    return not is_control or dom.element_type(element) in ("password", "file") or completes == "off"
 
 
 def restored_times(root: HtmlElement) -> Iterator[tuple[HtmlElement, str, str]]:

@@ -496,6 +496,10 @@ class Client:
         """Files available to file fields, by name: those of the network and the downloads."""
         return {**self._network.files, **self.downloads}
 
+    def reaches(self, url: str) -> bool:
+        """Return True if the host of a URL is in the network."""
+        return self._network.reaches(url)
+
     def load(self, request: Request, save_as: str | None = None) -> LoadedPage | None:
         """Send a request, follow redirects and return the page.
 

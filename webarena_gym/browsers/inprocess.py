@@ -86,8 +86,7 @@ class InProcessBrowser:
     def page(self) -> Page:
         entry = self._tab.entry
         tree = entry.document.tree
-        notes, takes_files = tree.notes
-        files = self._client.files if takes_files else ()
+        files = self._client.files if tree.takes_files else ()
         file_notices: tuple[str, ...] = ()
         if files and forms.chooser_notice(files) not in self._client.notices:
             file_notices = (f"File fields take files by their names; {forms.available_files(files)}",)
@@ -98,7 +97,7 @@ class InProcessBrowser:
             tabs=tuple(Tab(tab.entry.document.tree.title, tab.entry.url) for tab in self._tabs),
             active_tab=self._active,
             focused=entry.document.focused,
-            notices=(*self._client.notices, *notes, *file_notices),
+            notices=(*self._client.notices, *tree.notices(self._is_reachable), *file_notices),
             cache=tree.cache,
         )
 
@@ -141,6 +140,7 @@ class InProcessBrowser:
 
     def scroll(self, *, down: bool, to_end: bool = False) -> None:
         if to_end:  # a page without scripts loads nothing more at its end
+            self._client.notices.clear()
             return
         raise BrowserError(
             f'the in-process browser has no window to scroll {"down" if down else "up"}; that needs browser="chromium"'
@@ -338,7 +338,13 @@ class InProcessBrowser:
                 self._submit(form, control)
             elif form is not None and type_name == "reset":
                 members = {element for part in dom.form_controls(form) for element in (part, *part.iter("option"))}
+                keeping = [
+                    part
+                    for part in members
+                    if dom.USER_VALIDITY in part.attrib and dom.element_type(part) in dom.CHECKABLE_TYPES
+                ]
                 self._document.restore_defaults(members.__contains__)
+                self._document.write(*((part, dom.USER_VALIDITY, "") for part in keeping))  # as in Chromium
             elif not top_layer.run_command(self._document, control):
                 self._reject_scripted(control)
 
@@ -386,6 +392,9 @@ class InProcessBrowser:
         else:  # the page returns with most of its form values, but without its focus
             entry.document.restore_defaults(forms.is_reset_on_leave)
             entry.document.write(*forms.restored_times(entry.document.root))
+            entry.document.write(
+                *((control, dom.USER_VALIDITY, None) for control in entry.document.root.iterfind(f".//*[@{dom.USER_VALIDITY}]"))
+            )
             entry.document.waited_ms = 0.0
             entry.document.focus(None if _fragment_target(entry) is not None else entry.document.tree.first_focused)
             entry.document.reset_tab_start()
@@ -416,6 +425,9 @@ class InProcessBrowser:
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
         here, document = self._tab.entry
+        if document.shows_user_validity:
+            document.write(*((control, dom.USER_VALIDITY, "") for control in dom.form_controls(form)))
+            form, button = document.current(form), None if button is None else document.current(button)
         invalid = constraints.interactively_validate(form, button, document.value_before_edit)
         if invalid:
             problem = constraints.problem_text(
@@ -423,13 +435,18 @@ class InProcessBrowser:
             )
             document.focus(next(filter(focus.is_focusable, invalid), document.focused))
             raise forms.refusal(invalid[0], problem)
-        files = self._client.files if document.tree.notes[1] else {}
+        files = self._client.files if document.tree.takes_files else {}
         request = forms.form_request(form, button, here, self._resolve, files, document.encoding)
         if request is not None:
             request = request.sent_by(here, document.policy)
             self._navigate(request, "form", navigables.get_target(form, button, document.tree.target))
         elif (dialog := forms.submitted_dialog(form, button)) is not None:
             top_layer.close_dialog(document, dialog)
+
+    def _is_reachable(self, reference: str) -> bool:
+        """Return True if the address of a frame can be loaded."""
+        url = self._resolve(reference)
+        return is_web(url) and self._client.reaches(url)
 
     def _resolve(self, reference: str) -> str:
         here, document = self._tab.entry

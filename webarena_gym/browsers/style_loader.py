@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from webarena_gym.browsers.http import (
@@ -23,6 +24,7 @@ _STYLE_HEADERS = {
     "Accept": "text/css,*/*;q=0.1",
     "Accept-Language": HEADERS["Accept-Language"],
 }
+_REFERRING = etree.XPath("//*[@style[contains(., '--') or contains(., 'var(') or contains(., 'fixed')]]")
 _INERT = ("noscript", "template")  # whose style sheets do not apply where scripts run
 
 
@@ -54,7 +56,8 @@ class StyleLoader:
             return self._loaded.get(url)
 
         sources = ((base, source) if is_text else load(base, source) for source, is_text in _sources(root))
-        return read_style_sheets(filter(None, sources), load)
+        inline = ";".join(element.get("style") for element in _REFERRING(root))
+        return read_style_sheets(filter(None, sources), load, inline)
 
     def _request(self, request: Request) -> tuple[str, str] | None:
         """Return the address and the text of a style sheet; None if there is none at the address."""

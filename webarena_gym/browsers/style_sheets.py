@@ -3,18 +3,20 @@
 Of a style sheet, only declarations that can hide an element are read, in style rules whose `@media` and `@supports`
 conditions hold in Chromium with the default window. `webarena_gym.browsers.styles` applies the rules to a tree.
 
-Not read are rules in `@container`, `@scope` and `@starting-style`, and values of custom properties (`var(...)`).
+Not read are rules in `@container`, `@scope` and `@starting-style`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
 
 import tinycss2
 
 from webarena_gym.browsers.boxes import BOX_PROPERTIES, PIXELS, gives_size, needed_properties
+from webarena_gym.browsers.custom_properties import RegisteredProperty, has_reference, references, substitute
+from webarena_gym.browsers.selectors import HOVERED, read_selectors, split_at_commas
 
 _WIDE_KEYWORDS = "initial|inherit|unset|revert|revert-layer"
 _PROPERTIES = {
@@ -33,11 +35,6 @@ _PROPERTIES = {
 """The properties by which a style sheet hides elements, and their valid values."""
 REVEALING = _PROPERTIES.keys() | {"height", "max-height", "transform", "left", "top"}
 """The properties by which a style sheet shows something else while the mouse is over an element."""
-HOVERED, FOCUSED, TARGETED = "data-is-hovered", "data-is-focused", "data-is-targeted"
-"""Attributes that replace the pseudo-classes `:hover`, `:focus` and `:target` in selectors."""
-VALID, INVALID = "data-is-valid", "data-is-invalid"
-"""Attributes that replace the pseudo-classes `:valid` and `:invalid`."""
-
 _WINDOW = {"width": 1280.0, "height": 720.0, "device-width": 1280.0, "device-height": 720.0}
 _FEATURES = {
     "any-hover": "hover", "any-pointer": "fine", "color-gamut": "srgb", "display-mode": "browser", "dynamic-range": "standard",
@@ -49,37 +46,15 @@ _FEATURES = {
 """Media features of the Chromium of envs on a desktop, without those of the window's size."""
 _OFF = ("none", "no-preference", "0")
 _FOREIGN_PREFIX = re.compile(r"-(?:moz|ms|o|khtml)-|-webkit-touch-callout$")  # properties that Chromium does not know
-_FOREIGN_PSEUDO = re.compile(r"-(?!webkit-)[a-z]+-")
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda left, right: left < right, "<=": lambda left, right: left <= right, "=": lambda left, right: left == right,
     ">": lambda left, right: left > right, ">=": lambda left, right: left >= right,
 }  # fmt: skip
-_WITHOUT_REQUIRED = ", ".join(f"[type={name} i]" for name in ("hidden", "range", "color", "submit", "image", "reset", "button"))
-_REQUIRED = f":where(input:not({_WITHOUT_REQUIRED}), select, textarea)[required]"
-_PSEUDO_CLASSES = {
-    "focus": f"[{FOCUSED}]",
-    "focus-visible": f"[{FOCUSED}]",
-    "focus-within": f":is([{FOCUSED}], :has([{FOCUSED}]))",
-    "hover": f"[{HOVERED}]",
-    "invalid": f"[{INVALID}]",
-    "modal": "[data-top-layer=modal]",
-    "open": "[open]",
-    "optional": f":where(button, input, select, textarea):not({_REQUIRED})",
-    "placeholder-shown": ":where(input:not([value]), input[value=''], textarea:empty)[placeholder]",
-    "popover-open": "[data-top-layer=popover]",
-    "target": f"[{TARGETED}]",
-    "required": _REQUIRED,
-    "valid": f"[{VALID}]",
-}
-"""Pseudo-classes of live state, as the selectors of the attributes in which trees keep it."""
-_CASELESS = frozenset(
-    "accept accept-charset align charset checked dir direction disabled enctype hreflang http-equiv lang language media method multiple"  # noqa: SIM905
-    " readonly rel rev scope selected shape target type".split()
-)
-"""Attributes whose values selectors compare without case: https://html.spec.whatwg.org/multipage/semantics-other.html#case-sensitivity-of-selectors"""
 _BEFORE_IMPORTS = ("import", "charset", "layer")
 _MAX_IMPORTS = 5  # style sheets that import one another
 _MAX_NESTED = 16  # rules within one another
+_MAX_BRACKETS = 200  # brackets within one another, which parsers follow by recursion
+_BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 Layer = tuple[str, ...]
 """Name of a cascade layer: those of the layers around it, and its own."""
@@ -90,7 +65,8 @@ class StyleRule(NamedTuple):
 
     Attributes:
         selector: one complex selector, in which live state is written as attributes.
-        declarations: (property, value in lower case, whether it is important).
+        declarations: (property, value in lower case, whether it is important); a value with references to custom properties, and
+            those of custom properties, are as in the source.
         layer: the cascade layer, () outside of all.
         reveals: True if the rule has a property by which something is shown under the mouse.
         gives_size: True if the rule can give an element without content a size.
@@ -111,36 +87,45 @@ class StyleSheet(NamedTuple):
         rules: the rules that can hide, show or reveal elements, in order.
         layers: the names of the layers, in the order in which they first occur.
         sized: the selectors of all rules that can give an element without content a size, one on each line.
+        registered: the `@property` rules of custom properties that other rules refer to.
+        covers: True if an element may cover the window.
 
     """
 
     rules: tuple[StyleRule, ...] = ()
     layers: tuple[Layer, ...] = ()
     sized: str = ""
+    registered: tuple[RegisteredProperty, ...] = ()
+    covers: bool = False
 
 
-def read_style_sheets(texts: Iterable[tuple[str, str]], load: Callable[[str, str], tuple[str, str] | None]) -> StyleSheet:
+def read_style_sheets(
+    texts: Iterable[tuple[str, str]], load: Callable[[str, str], tuple[str, str] | None], inline: str = ""
+) -> StyleSheet:
     """Return the rules of style sheets.
 
     Args:
         texts: (address, text) of each style sheet, in the order of the page.
         load: returns the address and the text of an imported style sheet, given the address of the one that imports it and the
             reference in it; None if it cannot be loaded.
+        inline: the declarations of `style` attributes that refer to custom properties, or may cover the window.
 
     """
     sheets = list(texts)
     every = [text for address, source in sheets for text in _texts_of(address, source, load, depth=0)]
-    needed = frozenset().union(*map(_needed_properties, every))
-    rules, layers = list[StyleRule](), dict[Layer, None]()
+    needed = _needed_of(tuple(every), inline)
+    rules, layers, registered = list[StyleRule](), dict[Layer, None](), list[RegisteredProperty]()
     for address, source in sheets:
         for item in _items_of(address, source, load, needed, depth=0):
             if isinstance(item, StyleRule):
                 rules.append(item)
                 _add_layer(layers, item.layer)
+            elif isinstance(item, RegisteredProperty):
+                registered.append(item)
             else:
                 _add_layer(layers, item)
     sized = "\n".join(filter(None, map(_sized_selectors, every)))
-    return StyleSheet(tuple(rules), tuple(layers) if rules else (), sized)
+    return StyleSheet(tuple(rules), tuple(layers) if rules else (), sized, tuple(registered), "z-index" in needed)
 
 
 def _add_layer(layers: dict[Layer, None], layer: Layer) -> None:
@@ -155,6 +140,10 @@ class _Import(NamedTuple):
     layer: Layer
 
 
+_Item: TypeAlias = StyleRule | Layer | _Import | RegisteredProperty
+"""A part of a style sheet."""
+
+
 def _texts_of(address: str, text: str, load: Callable[[str, str], tuple[str, str] | None], *, depth: int) -> Iterator[str]:
     """Yield the text of a style sheet and of those that it imports."""
     yield text
@@ -165,7 +154,7 @@ def _texts_of(address: str, text: str, load: Callable[[str, str], tuple[str, str
 
 def _items_of(
     address: str, text: str, load: Callable[[str, str], tuple[str, str] | None], needed: frozenset[str], *, depth: int
-) -> Iterator[StyleRule | Layer]:
+) -> Iterator[StyleRule | Layer | RegisteredProperty]:
     for item in _rules_with(text, needed):
         if not isinstance(item, _Import):
             yield item
@@ -173,28 +162,68 @@ def _items_of(
             for inner in _items_of(*loaded, load, needed, depth=depth + 1):
                 if isinstance(inner, StyleRule):
                     yield inner._replace(layer=item.layer + inner.layer)
+                elif isinstance(inner, RegisteredProperty):
+                    yield inner
                 else:
                     yield item.layer + inner
 
 
 @lru_cache(maxsize=64)
-def _rules_with(text: str, needed: frozenset[str]) -> tuple[StyleRule | Layer | _Import, ...]:
-    """Return the rules, layers and imports of a style sheet, without the properties of boxes but for the needed ones."""
-    ignored, items = BOX_PROPERTIES.keys() - needed, list[StyleRule | Layer | _Import]()
+def _rules_with(text: str, needed: frozenset[str]) -> tuple[_Item, ...]:
+    """Return the items of a style sheet, with those properties of boxes and custom properties that are needed."""
+    ignored, items = BOX_PROPERTIES.keys() - needed, list[_Item]()
     for item in _parse(text):
         if isinstance(item, StyleRule):
-            declarations = tuple(declaration for declaration in item.declarations if declaration[0] not in ignored)
+            declarations = tuple(
+                declaration
+                for declaration in item.declarations
+                if declaration[0] not in ignored and (declaration[0] in needed or not declaration[0].startswith("--"))
+            )
             if declarations or (item.reveals and HOVERED in item.selector):
                 items.append(item._replace(declarations=declarations, gives_size=False))
-        else:
+        elif not isinstance(item, RegisteredProperty) or item.name in needed:
             items.append(item)
     return tuple(items)
 
 
 @lru_cache(maxsize=64)
-def _needed_properties(text: str) -> frozenset[str]:
-    rules = [item for item in _parse(text) if isinstance(item, StyleRule)]
-    return frozenset(needed_properties((name, value) for rule in rules for name, value, _ in rule.declarations))
+def _needed_of(texts: tuple[str, ...], inline: str) -> frozenset[str]:
+    """Return the properties of boxes, and the custom properties, that the style sheets of a page need."""
+    rules = [item for text in texts for item in _parse(text) if isinstance(item, StyleRule)]
+    declared = [(name, value) for rule in rules for name, value, _ in rule.declarations]
+    own = [(name, value) for name, value, _ in style_declarations(inline)]
+    referring = {item for item in (*declared, *own) if not item[0].startswith("--") and has_reference(item[1])}
+    if not referring:
+        return frozenset(needed_properties([*declared, *own]))
+    values = dict[str, set[str]]()
+    for name, value in (*declared, *own):
+        if name.startswith("--"):
+            values.setdefault(name, set()).add(value)
+    for text in texts:
+        for item in _parse(text):
+            if isinstance(item, RegisteredProperty) and item.initial is not None:
+                values.setdefault(item.name, set()).add(item.initial)
+    possible = [(name, text) for name, value in referring for text in _possible_values(value, values)]
+    boxes = needed_properties([*(item for item in (*declared, *own) if item not in referring), *possible])
+    pending = [name for key, value in referring if key not in BOX_PROPERTIES or key in boxes for name in references(value)]
+    custom = set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in custom:
+            custom.add(name)
+            pending += [inner for value in values.get(name, ()) for inner in references(value)]
+    return frozenset(boxes | custom)
+
+
+def _possible_values(value: str, values: dict[str, set[str]]) -> Iterator[str]:
+    """Yield values that a declaration may have, with one declared value of each custom property at a time and 0 for the others."""
+    for name in references(value):
+        for text in values.get(name, ()):
+            inner = next(_possible_values(text, {}), "0") if has_reference(text) else text
+            if (result := substitute(value, lambda other, name=name, inner=inner: inner if other == name else "0")) is not None:  # type: ignore[misc]
+                yield " ".join(result.lower().split())
+    if (result := substitute(value, lambda _: None)) is not None:
+        yield " ".join(result.lower().split())
 
 
 @lru_cache(maxsize=64)
@@ -204,9 +233,16 @@ def _sized_selectors(text: str) -> str:
     )
 
 
+def _is_too_deep(text: str) -> bool:
+    """Return True if a text has too many brackets within one another to be read."""
+    return max(accumulate(_BRACKETS[bracket] for bracket in re.findall(r"[][(){}]", text)), default=0) > _MAX_BRACKETS
+
+
 @lru_cache(maxsize=64)
-def _parse(text: str) -> tuple[StyleRule | Layer | _Import, ...]:
+def _parse(text: str) -> tuple[_Item, ...]:
     """Return the rules, layers and imports of a style sheet. It is cached, since all pages of a site have the same ones."""
+    if _is_too_deep(text):
+        return ()
     nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
     is_first = [getattr(node, "lower_at_keyword", "") in _BEFORE_IMPORTS for node in nodes]
     end = is_first.index(False) if False in is_first else len(nodes)
@@ -214,7 +250,7 @@ def _parse(text: str) -> tuple[StyleRule | Layer | _Import, ...]:
     return tuple(_read_rules([*nodes[:end], *later], (), ""))
 
 
-def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0) -> Iterator[StyleRule | Layer | _Import]:
+def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0) -> Iterator[_Item]:
     """Yield what the nodes of a style sheet, or of a block in it, contain. `parent` is the selector list around a nested rule."""
     if depth > _MAX_NESTED:
         return
@@ -226,13 +262,15 @@ def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0)
         yield from _style_rules(declared, parent, layer)  # nested rules come after the declarations before them
         declared = []
         if node.type == "qualified-rule":
-            selectors = list(_selectors(node.prelude, parent))
+            selectors = list(read_selectors(node.prelude, parent))
             if selectors:
                 yield from _read_rules(_block(node), layer, ", ".join(selectors), depth + 1)
         elif node.type == "at-rule":
             name = node.lower_at_keyword
             if name == "import":
                 yield from _read_import(node, layer)
+            elif name == "property":
+                yield from _read_property(node)
             elif name == "layer":
                 names = [tuple(part.strip().split(".")) for part in tinycss2.serialize(node.prelude).split(",") if part.strip()]
                 if node.content is None:
@@ -256,7 +294,7 @@ def _style_rules(declared: Sequence[Any], parent: str, layer: Layer) -> Iterator
     declarations = tuple(_declarations(declared))
     reveals = any(node.lower_name in REVEALING for node in declared)
     is_sized = any(gives_size(node.lower_name, _value(node)) for node in declared)
-    for selector in _split(tinycss2.parse_component_value_list(parent)):
+    for selector in split_at_commas(tinycss2.parse_component_value_list(parent)):
         text = tinycss2.serialize(selector).strip()
         if declarations or is_sized or (reveals and HOVERED in text):
             yield StyleRule(text, declarations, layer, reveals, is_sized)
@@ -268,10 +306,28 @@ def _block(node: Any) -> list[Any]:
 
 def _declarations(nodes: Iterable[Any]) -> Iterator[tuple[str, str, bool]]:
     for node in nodes:
-        if node.lower_name in _PROPERTIES:
+        if node.name.startswith("--"):
+            yield node.name, tinycss2.serialize(node.value).strip(), node.important
+        elif node.lower_name in _PROPERTIES:
             value = _value(node)
-            if _PROPERTIES[node.lower_name].fullmatch(value):
+            if has_reference(value):
+                yield node.lower_name, tinycss2.serialize(node.value).strip(), node.important
+            elif _PROPERTIES[node.lower_name].fullmatch(value):
                 yield node.lower_name, value, node.important
+
+
+def computed_value(name: str, value: str, custom: Mapping[str, str], registered: Mapping[str, RegisteredProperty]) -> str:
+    """Return the value of a property with its references replaced; "unset" if the property does not have this value.
+
+    >>> computed_value("display", "var(--d, none)", {}, {}), computed_value("display", "var(--d)", {"--d": "1px"}, {})
+    ('none', 'unset')
+    """
+
+    def lookup(reference: str) -> str | None:
+        return custom.get(reference, registered[reference].initial if reference in registered else None)
+
+    text = " ".join((substitute(value, lookup) or "").lower().split())
+    return text if _PROPERTIES[name].fullmatch(text) else "unset"
 
 
 def _value(declaration: Any) -> str:
@@ -280,8 +336,7 @@ def _value(declaration: Any) -> str:
 
 def gives_inline_size(style: str) -> bool:
     """Return True if a `style` attribute can give an element without content a size."""
-    nodes = tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True)
-    return any(gives_size(node.lower_name, _value(node)) for node in nodes if node.type == "declaration")
+    return any(gives_size(node.lower_name, _value(node)) for node in _inline_declarations(style))
 
 
 def style_declarations(text: str) -> tuple[tuple[str, str, bool], ...]:
@@ -290,73 +345,14 @@ def style_declarations(text: str) -> tuple[tuple[str, str, bool], ...]:
     >>> style_declarations("color: red; Display: NONE !important")
     (('display', 'none', True),)
     """
-    nodes = tinycss2.parse_blocks_contents(text, skip_comments=True, skip_whitespace=True)
-    return tuple(_declarations(node for node in nodes if node.type == "declaration"))
+    return tuple(_declarations(_inline_declarations(text)))
 
 
-# Selectors.
-
-
-def _split(tokens: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yield the parts of a list between its commas."""
-    part = list[Any]()
-    for node in tokens:
-        if node == ",":
-            yield part
-            part = []
-        else:
-            part.append(node)
-    yield part
-
-
-def _selectors(prelude: Sequence[Any], parent: str) -> Iterator[str]:
-    """Yield the complex selectors of a prelude; nested ones refer to `parent`. One that Chromium does not know invalidates all."""
-    parts = list(_split(prelude))
-    if any(map(_is_invalid, parts)):
-        return
-    for part in parts:
-        around = f":is({parent})" if parent else "&"
-        text = _selector_text(part, around).strip()
-        yield f"{around} {text}" if parent and all(node != "&" for node in _flat(part)) else text
-
-
-def _is_invalid(selector: Sequence[Any]) -> bool:
-    """Return True if a selector is empty, or has a pseudo-class or pseudo-element with another browser's prefix."""
-    is_foreign = any(
-        colon == ":" and _FOREIGN_PSEUDO.match(getattr(name, "lower_value", "") or getattr(name, "lower_name", ""))
-        for colon, name in pairwise(selector)
-    )
-    return is_foreign or not _without_space(selector)
-
-
-def _flat(tokens: Iterable[Any]) -> Iterator[Any]:
-    for node in tokens:
-        yield node
-        yield from _flat(getattr(node, "arguments", ()))
-
-
-def _selector_text(tokens: Sequence[Any], around: str) -> str:
-    """Return the text of a selector, with the pseudo-classes of live state as attributes, and `around` for `&`."""
-    texts, position = list[str](), 0
-    while position < len(tokens):
-        node = tokens[position]
-        after = tokens[position + 1] if position + 1 < len(tokens) else None
-        if node == ":" and after is not None and after.type == "ident" and after.lower_value in _PSEUDO_CLASSES:
-            is_element = position > 0 and tokens[position - 1] == ":"  # such as ::before
-            texts.append(f":{after.serialize()}" if is_element else _PSEUDO_CLASSES[after.lower_value])
-            position += 2
-            continue
-        if node.type == "function":
-            texts.append(f"{node.name}({_selector_text(node.arguments, around)})")
-        elif node.type == "[] block":
-            content = _without_space(node.content)
-            name = getattr(content[0], "lower_value", "") if content else ""
-            text = tinycss2.serialize(node.content)
-            texts.append(f"[{text} i]" if name in _CASELESS and len(content) == 3 else f"[{text}]")
-        else:
-            texts.append(around if node == "&" else node.serialize())
-        position += 1
-    return "".join(texts)
+def _inline_declarations(style: str) -> list[Any]:
+    if _is_too_deep(style):
+        return []
+    nodes = tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True)
+    return [node for node in nodes if node.type == "declaration"]
 
 
 # Conditions.
@@ -370,8 +366,10 @@ def media_matches(query: str | Sequence[Any]) -> bool:
     >>> media_matches("print"), media_matches("screen and (min-width: 40em)"), media_matches("(width < 600px), print"), media_matches("")
     (False, True, False, True)
     """
+    if isinstance(query, str) and _is_too_deep(query):
+        return False
     tokens = tinycss2.parse_component_value_list(query) if isinstance(query, str) else query
-    queries = [_without_space(part) for part in _split(tokens)]
+    queries = [_without_space(part) for part in split_at_commas(tokens)]
     return queries == [[]] or any(map(_matches_query, queries))
 
 
@@ -480,6 +478,17 @@ def _supports(tokens: list[Any]) -> bool | None:
     if first.type == "function":
         return ":-moz" not in tinycss2.serialize(first.arguments) if first.lower_name == "selector" else False
     return first.type == "ident" and len(tokens) > 2 and tokens[1] == ":" and not _FOREIGN_PREFIX.match(first.lower_value)
+
+
+def _read_property(node: Any) -> Iterator[RegisteredProperty]:
+    """Yield the custom property of an `@property` rule."""
+    name = tinycss2.serialize(node.prelude).strip()
+    if name.startswith("--") and node.content is not None:
+        values = {
+            part.lower_name: tinycss2.serialize(part.value).strip() for part in _block(node) if part.type == "declaration"
+        }
+        if values.keys() >= {"syntax", "inherits"}:
+            yield RegisteredProperty(name, values["inherits"].lower() == "true", values.get("initial-value"))
 
 
 def _read_import(node: Any, layer: Layer) -> Iterator[_Import]:

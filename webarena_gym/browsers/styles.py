@@ -7,29 +7,22 @@ that nobody can see or click, and `webarena_gym.pages.reading.LISTENER_ATTRIBUTE
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cssselect2 import ElementWrapper, Matcher, SelectorError, compile_selector_list
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.boxes import is_away, is_clipped, is_collapsed
-from webarena_gym.browsers.style_sheets import (
-    FOCUSED,
-    HOVERED,
-    INVALID,
-    TARGETED,
-    VALID,
-    Layer,
-    StyleSheet,
-    gives_inline_size,
-    style_declarations,
-)
+from webarena_gym.browsers.boxes import covers_window, is_away, is_clipped, is_collapsed
+from webarena_gym.browsers.custom_properties import RegisteredProperty, computed_properties, has_reference
+from webarena_gym.browsers.selectors import FOCUSED, HOVERED, TARGETED, USER_VALIDITY_STATES, live_state, state_attributes
+from webarena_gym.browsers.style_sheets import Layer, StyleSheet, computed_value, gives_inline_size, style_declarations
 from webarena_gym.pages import dom
-from webarena_gym.pages.constraints import DefaultValue, is_barred, validity
+from webarena_gym.pages.constraints import DefaultValue
 from webarena_gym.pages.reading import INTERACTIVE_ROLES, LISTENER_ATTRIBUTE, MAX_LABEL, is_interactive
 
 _WITHOUT_BOX = frozenset(
@@ -37,6 +30,7 @@ _WITHOUT_BOX = frozenset(
     " legend slot".split()
 )
 """Elements that stay as their markup has them."""
+_INHERITED = ("", "inherit", "unset", "revert", "revert-layer")
 _PLACING = frozenset(("left", "top", "transform"))
 _COLLAPSING = frozenset(("width", "height", "max-height"))
 _SPACES = " \t\n\r\f"
@@ -49,7 +43,6 @@ _MAX_SIBLINGS = 50  # siblings after an element among which `:has(~ x)` looks
 _CLASS = re.compile(r"\.((?:[\w-]|[^\x00-\x7f])+)")
 _BRACKET = re.compile(r"[(\[]")
 _CONTROL_TAGS = frozenset(("a", "button", "input", "select", "textarea", "summary", "label"))
-_VALIDATED_TAGS = ("input", "select", "textarea", "button")
 _WITHOUT_INNER_BOX = frozenset(("head", "script", "style", "template", "noscript", "br", "wbr", "area", "map"))
 _REPLACED = frozenset(
     "img svg input button select textarea iframe video canvas object embed meter progress audio hr math summary".split()  # noqa: SIM905
@@ -82,24 +75,46 @@ class _Element(ElementWrapper):  # type: ignore[misc]  # the package has no type
 
 
 class _Styles(NamedTuple):
-    """The compiled rules of a page: those of all declarations, and the elements whose hovering reveals others."""
+    """The compiled rules of a page.
+
+    Attributes:
+        matcher: the rules with their layers and declarations.
+        revealing: the elements whose hovering reveals others.
+        uses: the attributes of live state in selectors.
+        refers: True if values refer to custom properties.
+        registered: the `@property` rules by name.
+
+    """
 
     matcher: Any
     revealing: Any
-    uses_hover: bool
-    uses_focus: bool
-    uses_target: bool
-    uses_validity: bool
+    uses: frozenset[str]
+    refers: bool
+    registered: dict[str, RegisteredProperty]
+
+
+_Layer = tuple[tuple[float, int], ...]
+"""Position of a box in the order of painting: the (z-index, order in the document) of the stacking contexts around it, and its own."""
+_FLOW = -0.5  # z-index of the boxes that are not positioned: above negative ones, below the others
 
 
 class _State(NamedTuple):
-    """The state that a child inherits: visibility, pointer events, and whether it is in a transparent, unreachable or positioned element."""
+    """The state that a child inherits.
+
+    It is visibility, pointer events, whether the child is in a transparent, unreachable or positioned element, custom properties, the
+    stacking context and the layer in it, and whether the box for absolute and for fixed positions is the window.
+    """
 
     is_visible: bool = True
     takes_clicks: bool = True
     is_transparent: bool = False
     is_unreachable: bool = False
     in_placed: bool = False
+    custom: Mapping[str, str] = MappingProxyType({})
+    context: _Layer = ()
+    layer: _Layer = ((_FLOW, 0),)
+    in_window: bool = False
+    fixed_in_window: bool = True
 
 
 class _Marks(NamedTuple):
@@ -122,10 +137,9 @@ def _compile(sheet: StyleSheet) -> _Styles:
             if rest.strip() and not _OF_OTHERS.search(rest):
                 subject = f"{before}*" if _ENDS_WITHOUT_TAG.search(before) else before
                 _add(revealing, f"{subject}{compound}" + ("" if ":has(" in rest else f":has({rest.strip()})"), None)
-    text = [rule.selector for rule in sheet.rules]
-    states = ((HOVERED,), (FOCUSED,), (TARGETED,), (VALID, INVALID))
-    uses = (any(f"[{name}]" in part for part in text for name in names) for names in states)
-    return _Styles(matcher, revealing, *uses)
+    refers = any(name[:2] == "--" or has_reference(value) for rule in sheet.rules for name, value, _ in rule.declarations)
+    uses = state_attributes(rule.selector for rule in sheet.rules)
+    return _Styles(matcher, revealing, uses, refers, {item.name: item for item in sheet.registered})
 
 
 def _add(matcher: Matcher, selector: str, payload: object) -> None:
@@ -152,10 +166,13 @@ def _layer_ranks(layers: tuple[Layer, ...]) -> dict[Layer, tuple[float, ...]]:
     return ranks
 
 
-def reacts_to(sheet: StyleSheet) -> tuple[bool, bool, bool]:
-    """Return True for each of these on which rules depend: the element under the mouse, the focus, and the target of the fragment."""
-    styles = _compile(sheet)
-    return styles.uses_hover, styles.uses_focus, styles.uses_target
+def reacts_to(sheet: StyleSheet) -> tuple[bool, bool, bool, bool]:
+    """Return True for each of these on which rules depend.
+
+    These are the element under the mouse, the focus, the target of the fragment, and whether the user has tried to send a form.
+    """
+    uses = _compile(sheet).uses
+    return HOVERED in uses, FOCUSED in uses, TARGETED in uses, not uses.isdisjoint(USER_VALIDITY_STATES)
 
 
 def mark_styles(
@@ -181,10 +198,10 @@ def mark_styles(
     styles = _compile(sheet)
     state = [(element, HOVERED) for element in ((hovered, *hovered.iterancestors()) if hovered is not None else ())]
     state += [(element, name) for element, name in ((focused, FOCUSED), (targeted, TARGETED)) if element is not None]
-    state += _validity_states(root, default_value) if styles.uses_validity else []
+    state += live_state(root, styles.uses, default_value)
     for element, name in state:
         element.set(name, "")
-    marks = _marks(root, styles, sheet.sized)
+    marks = _marks(root, styles, sheet)
     for element, name in state:
         del element.attrib[name]
     for element in marks.shows:
@@ -199,35 +216,22 @@ def mark_styles(
         element.set(LISTENER_ATTRIBUTE, "")
 
 
-def _validity_states(root: HtmlElement, default_value: DefaultValue) -> Iterator[tuple[HtmlElement, str]]:
-    """Yield the elements that match `:valid` or `:invalid`: candidates for constraint validation, forms, and `fieldset` elements.
-
-    https://html.spec.whatwg.org/multipage/semantics-other.html#selector-valid
-    """
-    invalid_groups = set[HtmlElement]()
-    for control in root.iter(*_VALIDATED_TAGS):
-        if is_barred(control, dom.element_type(control)):
-            continue
-        is_invalid = bool(validity(control, default_value(control)))
-        yield control, INVALID if is_invalid else VALID
-        if is_invalid:
-            form = dom.form_owner(control)
-            invalid_groups.update((*([] if form is None else [form]), *control.iterancestors("fieldset")))
-    for group in root.iter("form", "fieldset"):
-        yield group, INVALID if group in invalid_groups else VALID
-
-
-def _marks(root: HtmlElement, styles: _Styles, sized: str) -> _Marks:
-    """Return the elements that are to be marked. `sized` has the selectors of `StyleSheet`."""
+def _marks(root: HtmlElement, styles: _Styles, sheet: StyleSheet) -> _Marks:
+    """Return the elements that are to be marked."""
     hides, shows, unreachable, listens = (list[HtmlElement]() for _ in range(4))
     invisible, visible, rendered = list[HtmlElement](), set[HtmlElement](), set[HtmlElement]()
     invisible_by_style, links = list[HtmlElement](), list[_Element]()
+    order = {element: number for number, element in enumerate(root.iter())} if sheet.covers else {}
+    cover: _Layer = ()
+    layers = list[tuple[_Layer, HtmlElement]]()
     stack = [(_Element.from_html_root(root), _State())]
     while stack:
         wrapper, around = stack.pop()
         element = wrapper.etree_element
         inline = style_declarations(element.get("style")) if "style" in element.attrib else ()
-        values = _winners(styles.matcher.match(wrapper), inline)
+        values, custom = _winners(styles.matcher.match(wrapper), inline), around.custom
+        if styles.refers or any(name[:2] == "--" or has_reference(value) for name, value, _ in inline):
+            values, custom = _without_references(values, custom, styles.registered)
         display = values.get("display", "")
         has_box = element.tag not in _WITHOUT_BOX
         if display == "none" and (has_box or element.tag in ("html", "body")):
@@ -243,14 +247,23 @@ def _marks(root: HtmlElement, styles: _Styles, sized: str) -> _Marks:
             invisible_by_style.append(element)
         state = _State(
             _VISIBILITIES.get(values.get("visibility", ""), around.is_visible),
-            around.takes_clicks if values.get("pointer-events", "inherit") == "inherit" else values["pointer-events"] != "none",
+            around.takes_clicks if (events := values.get("pointer-events", "")) in _INHERITED else events != "none",
             around.is_transparent or _is_zero(values.get("opacity", "")),
             (around.is_unreachable and values.get("position") != "fixed")
             or _CLIPPED.match(values.get("clip-path", "")) is not None
             or ("position" in values and is_clipped(values))
             or (not values.keys().isdisjoint(_PLACING) and is_away(element.tag, values, in_placed=around.in_placed)),
             around.in_placed or values.get("position", "static") not in ("static", "sticky"),
+            custom,
+            around.context,
+            around.layer,
+            around.in_window,
+            around.fixed_in_window,
         )
+        if order:
+            state, is_cover = _stacked(state, around, values, order[element])
+            cover = max(cover, state.layer) if is_cover and state.is_visible and state.takes_clicks else cover
+            layers += [(state.layer, element)] if _is_control(element) else []
         if has_box:
             if not state.is_visible:
                 invisible.append(element)
@@ -260,16 +273,46 @@ def _marks(root: HtmlElement, styles: _Styles, sized: str) -> _Marks:
                 unreachable.append(element)
             elif _is_control(element) and element.tag not in _REPLACED and "contenteditable" not in element.attrib:
                 links += [wrapper] if not (element.text and element.text.strip()) else []
-            if styles.uses_hover and _reveals(wrapper, styles):
+            if HOVERED in styles.uses and _reveals(wrapper, styles):
                 listens.append(element)
             if not values.keys().isdisjoint(_COLLAPSING) and is_collapsed(element.tag, values):
                 state = state._replace(is_unreachable=True)
         stack += [(child, state) for child in wrapper.iter_children()]
     hides += [element for element in invisible if element not in visible]
     shows += [element for element in invisible_by_style if element in visible]
-    unreachable += [link.etree_element for link in links if not _has_size(link, rendered, sized)]
+    unreachable += [link.etree_element for link in links if not _has_size(link, rendered, sheet.sized)]
+    unreachable += [element for layer, element in layers if layer < cover]
     listens += [part for box in listens if (part := _part_of(box, rendered, visible)) is not None]
     return _Marks(hides, shows, unreachable, listens)
+
+
+def _stacked(state: _State, around: _State, values: Mapping[str, str], number: int) -> tuple[_State, bool]:
+    """Return the state of an element with its layer, and whether it covers the window.
+
+    https://drafts.csswg.org/css2/#painting-order. Negative layers are below the page itself, and cover nothing.
+    """
+    position, z_index = values.get("position", "static"), values.get("z-index", "auto")
+    is_positioned = position not in ("static", *_INHERITED)
+    is_transformed = values.get("transform", "none") not in ("none", *_INHERITED)
+    is_context = (
+        position in ("fixed", "sticky", "-webkit-sticky")
+        or is_transformed
+        or (is_positioned and z_index.lstrip("+-").isdigit())
+        or values.get("opacity", "1") not in ("1", "100%", *_INHERITED)
+    )
+    if not (is_positioned or is_context):
+        return state, False
+    level = float(z_index) if is_positioned and z_index.lstrip("+-").isdigit() else 0.0
+    layer = (*around.context, (level, number))
+    box_is_window = around.fixed_in_window if position == "fixed" else around.in_window if position == "absolute" else False
+    is_cover = box_is_window and not is_transformed and level >= 0 and covers_window(values)
+    state = state._replace(
+        layer=layer,
+        context=layer if is_context else around.context,
+        in_window=is_cover,
+        fixed_in_window=around.fixed_in_window and not is_transformed,
+    )
+    return state, is_cover
 
 
 def _is_control(element: HtmlElement) -> bool:
@@ -389,6 +432,20 @@ def _winners(matches: list[Any], inline: tuple[tuple[str, str, bool], ...]) -> d
         if name not in ranked or ranked[name][0] <= rank:
             ranked[name] = rank, value
     return {name: value for name, (_, value) in ranked.items()}
+
+
+def _without_references(
+    values: dict[str, str], inherited: Mapping[str, str], registered: dict[str, RegisteredProperty]
+) -> tuple[dict[str, str], Mapping[str, str]]:
+    """Return the values of an element's properties, with references replaced, and those of its custom properties."""
+    declared = {name: value for name, value in values.items() if name.startswith("--")}
+    custom = computed_properties(declared, inherited, registered) if declared or registered else inherited
+    computed = {
+        name: computed_value(name, value, custom, registered) if has_reference(value) else value
+        for name, value in values.items()
+        if name not in declared
+    }
+    return computed, custom
 
 
 def _is_hidden_by_markup(element: HtmlElement, inline: tuple[tuple[str, str, bool], ...]) -> bool:

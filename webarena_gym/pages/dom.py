@@ -43,6 +43,8 @@ _LINE_BREAK = re.compile(r"\r\n?")
 _ASCII_SPACES = re.compile(r"[ \t\n\f\r]+")
 UNREACHABLE = "data-unreachable"
 """Attribute of elements that have a box and can have the focus, but that nobody can see or click: clipped, or outside of the page."""
+USER_VALIDITY = "data-user-validity"
+"""Attribute of controls whose validity the pseudo-classes `:user-valid` and `:user-invalid` show."""
 HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style", "popover", UNREACHABLE))
 TOP_LAYER = "data-top-layer"
 """Attribute of live state: "popover" on each open popover, and "modal" on the modal dialog that makes the rest of the page inert."""

@@ -152,11 +152,18 @@ class Network:
         """Host names of the sites, in insertion order."""
         return tuple(self._sites)
 
+    def reaches(self, url: str) -> bool:
+        """Return True if the host of a URL is in this network."""
+        return self._site_at(url) is not None
+
+    def _site_at(self, url: str) -> WSGIApplication | None:
+        parts = urlsplit(url)
+        return self._sites.get(parts.netloc.lower()) if parts.scheme == "http" else None
+
     def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
         """Send one request and return its response. Raises HostUnknownError for a URL outside this network."""
-        parts = urlsplit(url)
-        site = self._sites.get(parts.netloc.lower())
-        if site is None or parts.scheme != "http":
+        site, parts = self._site_at(url), urlsplit(url)
+        if site is None:
             raise HostUnknownError(url)
         if self.traffic is not None:
             self.traffic.record_request(method, url, headers or {}, body)

@@ -238,7 +238,7 @@ def load(
         includes_file = application.tasks and (world_seed is None or not application.templates)
         drawn = [template.name for template in select_templates(None, application) if not names or template.name in names]
         draws = draw(drawn, world_seed=world_seed or 0, count=application.draws, application=application)
-        tasks = (*(read_tasks(application.tasks, on_unreadable) if includes_file else ()), *draws)
+        tasks = (*(read_tasks(application.tasks, on_unreadable, may_be_empty=bool(draws)) if includes_file else ()), *draws)
     elif is_suite_world(expect_split(split), world_seed, scale):
         tasks = _load_split(split) if variation == "content" else _redraw_split(split, variation)
     else:

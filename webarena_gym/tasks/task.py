@@ -386,7 +386,7 @@ OnUnreadable = Literal["raise", "skip"]
 """The treatment of tasks of a file that cannot be read or judged: all of them in one error, or left out with a warning each."""
 
 
-def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple[Task, ...]:
+def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise", *, may_be_empty: bool = False) -> tuple[Task, ...]:
     """Read a task file: a JSON list of tasks, as WebArena's are. Raises TaskError, which names all tasks that cannot be read."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -404,6 +404,8 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
             f"the task file {path} is too deep: its objects and lists must be in each other {_DEEPEST} times at most"
         ) from error
     records = content.get("tasks") if isinstance(content, dict) else content
+    if records == [] and may_be_empty:
+        return ()
     if not isinstance(records, list) or not records:
         hint = "; for an application, `webarena-gym app record` adds one" if records == [] else ""
         raise TaskError(f"the task file {path} contains {_quote_value(content)}; expected a list with at least one task{hint}")

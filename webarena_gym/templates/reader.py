@@ -208,8 +208,10 @@ class Row(Formatter):
 
     def __init__(self, where: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         kinds = [kind for kind in _MAKE if kind in entry]
-        if unknown := sorted(entry.keys() - _OWN - _REST - _MAKE.keys()):
-            raise t.TaskError(f"{where} has {', '.join(unknown)}; expected the keys that templates/reader.py lists")
+        known = sorted({*_OWN, *_REST, *_MAKE})
+        if unknown := sorted(entry.keys() - set(known)):
+            hint = suggestion(unknown[0], known, list_all=False) or f"expected keys among {', '.join(known)}"
+            raise t.TaskError(f"{where} has the unknown key {unknown[0]!r}; {hint}")
         if len(kinds) != 1:
             raise t.TaskError(f"{where} has {len(kinds)} of {', '.join(_MAKE)}; expected one")
         check_types(entry, _TYPES, where)

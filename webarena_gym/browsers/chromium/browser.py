@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Position
 
 
+def _takes_text(element: HtmlElement) -> bool:
+    """Return True if an element is a text field, and not one that only shows the name of a file."""
+    return dom.element_type(element) in dom.TYPEABLE_TYPES and "readonly" not in element.attrib
+
+
 def _names_window(target: HtmlElement | None) -> bool:
     """Return True if a click on an element, or Enter in it, opens a page in a window with a name, which may be open already."""
     if target is None:
@@ -240,7 +245,7 @@ class ChromiumBrowser:
                 await handle.set_input_files(payloads)
 
             self._act_on_element(element, choose)
-        elif chooser is not None and element.tag != "select" and files and name:
+        elif chooser is not None and files and name and not (element.tag == "select" or _takes_text(element)):
             payloads = self._context.payloads([forms.find_file(name, files, "the file chooser")])
             self._act(lambda _: chooser.set_files(payloads))
         else:
@@ -304,6 +309,12 @@ class ChromiumBrowser:
             raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._context.tabs) - 1}")
         self._view = None
         self._context.active = index
+        self._forget_notices()
+
+    def _forget_notices(self) -> None:
+        """Forget the messages of the active tab, which belong to its last action, and its file chooser."""
+        self._tab.signals.notices.clear()
+        self._tab.signals.file_chooser = None
 
     def close_tab(self) -> None:
         self._check_started()
@@ -312,6 +323,7 @@ class ChromiumBrowser:
         self._run(self._context.close_tab())
         if not self._context.tabs:
             self.new_tab()
+        self._forget_notices()
 
     def scroll(self, *, down: bool, to_end: bool = False) -> None:
         self._act(lambda tab: tab.scroll(2 / 3 if down else -2 / 3, to_end=to_end))
