@@ -37,7 +37,7 @@ ASPECTS = ("message", "requests", "tabs", "text", "focus")
 """The parts of a state that are compared after each action, the most important first."""
 _ABSOLUTE = re.compile(rb"(<[a-z][^<>]*?=\s*[\"']?\s*)(?:https?:)?//", re.IGNORECASE)
 _POINT = re.compile(r"(?<=[xy]=)\d+\b")  # where an image button was clicked, which depends on the layout
-_FRAME_SOURCE = re.compile(rb"(<i?frame\b[^<>]*?\s)src(?=\s*=)", re.IGNORECASE)
+_FRAME_SOURCE = re.compile(rb"(<(?:i?frame|embed|object)\b[^<>]*?\s)(?:src|data)(?=\s*=)", re.IGNORECASE)
 _PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"/>'
 _ECHO_TITLE = "Echo of the request"
 _MAX_BODY = 3000  # characters of a form on the page that answers it

@@ -14,6 +14,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.addresses import Account, find_account
 from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page
@@ -61,7 +62,9 @@ def log_in(browser: Browser, login: Login, base_url: str, account: Account, stat
         browser.type(_field(browser.page(), login.user, "user", address), account.user)
         browser.type(_field(browser.page(), login.password, "password", address), account.password, enter=True)
     except ActionError as error:
-        raise ServerError(f"the form at {address} cannot be used: {error}") from error
+        has_scripts = next(browser.page().root.iter("script"), None) is not None
+        hint = '; the page has scripts, which browser="chromium" runs' if isinstance(browser, InProcessBrowser) and has_scripts else ""
+        raise ServerError(f"the form at {address} cannot be used: {error}{hint}") from error
     after = browser.page()
     if not is_signed_in(browser, login, base_url, account, status_of):
         proof = browser.page()

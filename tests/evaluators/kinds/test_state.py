@@ -40,3 +40,26 @@ def test_a_query_of_long_values_ends_with_an_error_or_soon(opened, query):
         database.execute(query).fetchone()
     assert time.process_time() - begun < 10
     assert database.execute("SELECT length(zeroblob(500000))").fetchone() == (500000,)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "is_equal"),
+    [
+        ("SELECT 73", [["73"]], True),
+        ("SELECT 73", [["74"]], False),
+        ("SELECT 2.5", [["2.50"]], True),
+        ("SELECT '73'", [["73"]], True),
+        ("SELECT '073'", [["73"]], False),
+        ("SELECT '73'", [[73]], False),
+        ("SELECT 1 UNION ALL SELECT 'x'", [["1"], ["x"]], False),
+        ("SELECT 1, 'a' UNION ALL SELECT 2, '2'", [["1", "a"], ["2", "2"]], True),
+        ("SELECT NULL UNION ALL SELECT 5", [[None], ["5"]], True),
+        ("SELECT 1000", [["1e3"]], False),
+        ("SELECT 1", [["1", "2"]], False),
+        ("SELECT 1 WHERE 0", [["1"]], False),
+    ],
+)
+def test_a_numeral_equals_a_number_of_its_column(query, expected, is_equal):
+    """Templates fill texts in, `"expected": [["{stock}"]]`."""
+    (verdict,) = evaluate(rows(query, expected), "", outcome())
+    assert verdict.passed is is_equal

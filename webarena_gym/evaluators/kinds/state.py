@@ -47,6 +47,7 @@ _TIMEOUT_S = 5.0
 _INTERRUPTED = "interrupted"  # SQLite's message for a query that was ended at a limit
 _MAX_ROWS_IN_VERDICT = 5
 _MAX_TABLES = 30  # names in a message
+_NUMERAL = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,15})?")
 _EXTRA_ROWS = 6  # rows read beyond the expected number, for the verdict
 
 _TOKEN = re.compile(r"'[^']*'|[\w.]+|\S")
@@ -131,13 +132,31 @@ def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end
         _run_query(outcome.initial_database, check, steps, end_s)
         reason = f"{_failure(check['query'], error.__cause__)}, but not in the initial state"
         return Verdict("state", False, reason, "equal rows", expected[:_MAX_ROWS_IN_VERDICT], [])
-    place = ", ".join(columns)
+    place, expected = ", ".join(columns), _with_numbers(expected, rows)
     if rows == expected:
         return Verdict("state", True, "as expected", "equal rows", place=place)
     if len(rows) < len(expected) + _EXTRA_ROWS:  # otherwise there may be more rows, and none is known to be missing
         extra, missing = _subtract(rows, expected), _subtract(expected, rows)
         rows, expected = (extra, missing) if extra or missing else (rows, expected)
     return Verdict("state", False, "", "equal rows", expected[:_MAX_ROWS_IN_VERDICT], rows[:_MAX_ROWS_IN_VERDICT], place)
+
+
+def _with_numbers(expected: list[list[Any]], rows: list[list[Any]]) -> list[list[Any]]:
+    """Return the expected rows, in which numerals are numbers in columns of numbers.
+
+    >>> _with_numbers([["73", "007"]], [[73, "007"]]), _with_numbers([["1e3"], ["n"]], [[1], [2.5]])
+    ([[73, '007']], [['1e3'], ['n']])
+    """
+    numeric = [all(isinstance(value, int | float | None) for value in column) for column in zip(*rows, strict=False)]
+    return [
+        [
+            (float(value) if "." in value else int(value))
+            if index < len(numeric) and numeric[index] and isinstance(value, str) and _NUMERAL.fullmatch(value)
+            else value
+            for index, value in enumerate(row)
+        ]
+        for row in expected
+    ]
 
 
 def _run_query(
