@@ -40,6 +40,21 @@ class TestLogins:
             log_in(browser, login, address, Account(user, "pw"))
 
 
+def test_a_form_that_scripts_show_names_the_browser_that_runs_them(opened):
+    page = (
+        b"<style>html[x-cloak] { display: none }</style><html x-cloak><script>1</script><form><input name=user><input name=pw>"
+    )
+
+    def app(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/html")])
+        return [page]
+
+    browser = opened(InProcessBrowser(Network({"portal.test": app}), strict=True))
+    browser.start([], {})
+    with expect_error(ServerError, "http://portal.test/in", 'browser="chromium"'):
+        log_in(browser, LOGIN._replace(path="/in", user="[name=user]", password="[name=pw]"), "http://portal.test", ANN)
+
+
 class TestSessions:
     def test_need_an_address_and_an_account_and_differ_by_both(self, tmp_path):
         sessions = Sessions({"map": "http://a.test"}, logins={"map": LOGIN}, folder=tmp_path)

@@ -63,7 +63,11 @@ def log_in(browser: Browser, login: Login, base_url: str, account: Account, stat
         browser.type(_field(browser.page(), login.password, "password", address), account.password, enter=True)
     except ActionError as error:
         has_scripts = next(browser.page().root.iter("script"), None) is not None
-        hint = '; the page has scripts, which browser="chromium" runs' if isinstance(browser, InProcessBrowser) and has_scripts else ""
+        hint = (
+            '; the page has scripts, which browser="chromium" runs'
+            if isinstance(browser, InProcessBrowser) and has_scripts
+            else ""
+        )
         raise ServerError(f"the form at {address} cannot be used: {error}{hint}") from error
     after = browser.page()
     if not is_signed_in(browser, login, base_url, account, status_of):

@@ -125,10 +125,21 @@ def test_templates_draw_tasks_from_its_database(folder):
         ("[write]\nintent = 'Do.'", ("templates.toml: write", "`intent`", "`way`")),
         ("[write]\nintent = 'Do.'\nquery = 'SELECT x'\ntype = 'code'\nway = []\nanswer = '1'", ("notes.write", "world 0", "no such column")),
         ("[write\n", ("templates.toml", "line 1")),
+        ("[write]\nintent = 'Do.'\nway = []\nanswer = '1'\nstart = '/x'", ("write", "'start'", "'start_url'")),
+        ("[write]\nintent = 'Do.'\nway = []\nanswer = '1'\nzebra = 1", ("write", "'zebra'", "start_url", "query")),
     ):  # fmt: skip
         (folder / "templates.toml").write_text(wrong)
         with expect_error(TaskError, *values):
             WebArenaLite(application=folder)
+
+
+def test_an_application_may_have_templates_and_an_empty_task_file(folder):
+    (folder / "tasks.json").write_text("[]")
+    with closing(WebArenaLite(application=folder)) as env:
+        assert {task.task_id.split("/")[0] for task in env.tasks} == {"notes.write", "notes.body"}
+    (folder / "templates.toml").write_text("")
+    with expect_error(TaskError, "[]", "app record"):
+        WebArenaLite(application=folder)
 
 
 def test_options_that_an_application_does_not_use_are_refused(notes, folder):

@@ -57,8 +57,8 @@ def substitute(value: str, lookup: Callable[[str], str | None]) -> str | None:
         value: the text of the value.
         lookup: returns the value of a custom property, None if it has none.
 
-    >>> substitute("translate(var(--x), var(--y, 0))", {"--x": "-100%"}.get)
-    'translate(-100%, 0)'
+    >>> substitute("translate(var(--x),var(--y,0))", {"--x": "-100%"}.get)
+    'translate(-100%,0)'
 
     """
     text = _substitute(_tokens(value), lookup, 0)
@@ -111,7 +111,7 @@ def computed_properties(
         registered: the `@property` rules by name.
 
     >>> computed_properties({"--a": "var(--b)", "--b": "none"}, {"--c": "1"}, {})
-    {'--c': '1', '--a': 'none', '--b': 'none'}
+    {'--c': '1', '--b': 'none', '--a': 'none'}
 
     """
     values = {name: value for name, value in inherited.items() if name not in registered or registered[name].inherits}

@@ -191,12 +191,12 @@ def _needed_of(texts: tuple[str, ...], inline: str) -> frozenset[str]:
     """Return the properties of boxes, and the custom properties, that the style sheets of a page need."""
     rules = [item for text in texts for item in _parse(text) if isinstance(item, StyleRule)]
     declared = [(name, value) for rule in rules for name, value, _ in rule.declarations]
-    own = [(name, value) for name, value, _ in style_declarations(inline)]
-    referring = {item for item in (*declared, *own) if not item[0].startswith("--") and has_reference(item[1])}
+    attributes = [(name, value) for name, value, _ in style_declarations(inline)]
+    referring = {item for item in (*declared, *attributes) if not item[0].startswith("--") and has_reference(item[1])}
     if not referring:
-        return frozenset(needed_properties([*declared, *own]))
+        return frozenset(needed_properties([*declared, *attributes]))
     values = dict[str, set[str]]()
-    for name, value in (*declared, *own):
+    for name, value in (*declared, *attributes):
         if name.startswith("--"):
             values.setdefault(name, set()).add(value)
     for text in texts:
@@ -204,7 +204,7 @@ def _needed_of(texts: tuple[str, ...], inline: str) -> frozenset[str]:
             if isinstance(item, RegisteredProperty) and item.initial is not None:
                 values.setdefault(item.name, set()).add(item.initial)
     possible = [(name, text) for name, value in referring for text in _possible_values(value, values)]
-    boxes = needed_properties([*(item for item in (*declared, *own) if item not in referring), *possible])
+    boxes = needed_properties([*(item for item in (*declared, *attributes) if item not in referring), *possible])
     pending = [name for key, value in referring if key not in BOX_PROPERTIES or key in boxes for name in references(value)]
     custom = set[str]()
     while pending:

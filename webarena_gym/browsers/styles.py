@@ -261,7 +261,7 @@ def _marks(root: HtmlElement, styles: _Styles, sheet: StyleSheet) -> _Marks:
             around.fixed_in_window,
         )
         if order:
-            state, is_cover = _stacked(state, around, values, order[element])
+            state, is_cover = _stacking_state(state, around, values, order[element])
             cover = max(cover, state.layer) if is_cover and state.is_visible and state.takes_clicks else cover
             layers += [(state.layer, element)] if _is_control(element) else []
         if has_box:
@@ -286,7 +286,7 @@ def _marks(root: HtmlElement, styles: _Styles, sheet: StyleSheet) -> _Marks:
     return _Marks(hides, shows, unreachable, listens)
 
 
-def _stacked(state: _State, around: _State, values: Mapping[str, str], number: int) -> tuple[_State, bool]:
+def _stacking_state(state: _State, around: _State, values: Mapping[str, str], number: int) -> tuple[_State, bool]:
     """Return the state of an element with its layer, and whether it covers the window.
 
     https://drafts.csswg.org/css2/#painting-order. Negative layers are below the page itself, and cover nothing.
