@@ -6,7 +6,6 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from agents.command_lines import NewFolder, Option, Templates
-from agents.command_lines import parse_settings as parse_settings
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.observation import Elements

@@ -1,14 +1,11 @@
 """Settings of all training commands. These modules do not import torch, so invalid options are reported at once."""
 
 from agents.training.settings.cloning import BCSettings as BCSettings
-from agents.training.settings.cloning import CloningSettings as CloningSettings
 from agents.training.settings.cloning import PointerBCSettings as PointerBCSettings
 from agents.training.settings.cloning import RememberSettings as RememberSettings
 from agents.training.settings.learning import STREAM_OPTIONS as STREAM_OPTIONS
-from agents.training.settings.learning import Advantages as Advantages
 from agents.training.settings.learning import ClippedSettings as ClippedSettings
 from agents.training.settings.learning import GRPOSettings as GRPOSettings
-from agents.training.settings.learning import StreamedRunSettings as StreamedRunSettings
 from agents.training.settings.learning import StreamSettings as StreamSettings
 from agents.training.settings.learning import TrainSettings as TrainSettings
 from agents.training.settings.methods import METHODS as METHODS
@@ -21,7 +18,6 @@ from agents.training.settings.methods import ReplaySettings as ReplaySettings
 from agents.training.settings.methods import ReptileSettings as ReptileSettings
 from agents.training.settings.methods import StarPOSettings as StarPOSettings
 from agents.training.settings.methods import StructuredSettings as StructuredSettings
-from agents.training.settings.methods import ToolReward as ToolReward
 from agents.training.settings.methods import ToolUseSettings as ToolUseSettings
 from agents.training.settings.methods import TSRSettings as TSRSettings
 from agents.training.settings.methods import WebRLSettings as WebRLSettings
@@ -36,11 +32,8 @@ from agents.training.settings.models import PRETRAINED_RL_LEARNING_RATE as PRETR
 from agents.training.settings.models import PRETRAINED_RL_RATES as PRETRAINED_RL_RATES
 from agents.training.settings.models import SMALL as SMALL
 from agents.training.settings.models import SMALL_MODEL_GROUPS as SMALL_MODEL_GROUPS
-from agents.training.settings.models import LanguageModelSettings as LanguageModelSettings
 from agents.training.settings.models import ModelSettings as ModelSettings
-from agents.training.settings.models import OldLogprobs as OldLogprobs
 from agents.training.settings.models import hidden_from_pointing_networks as hidden_from_pointing_networks
-from agents.training.settings.models import template_record as template_record
 from agents.training.settings.other_agents import EyesSettings as EyesSettings
 from agents.training.settings.other_agents import SB3Settings as SB3Settings
 from agents.training.settings.trl import GRPO_CONFIG as GRPO_CONFIG
