@@ -16,8 +16,8 @@ from webarena_gym.pages.page import Page
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import at_url
-from webarena_gym.tools.fuzz import acts
-from webarena_gym.tools.fuzz.acts import WalkState, next_reply
+from webarena_gym.tools.fuzz import walk_actions
+from webarena_gym.tools.fuzz.walk_actions import WalkState, next_reply
 
 STEPS = 250
 WORLD = 0
@@ -78,7 +78,7 @@ def reply(env, places, rng):
 @pytest.mark.parametrize("site", HOSTS)
 @pytest.mark.sampled(3)
 def test_an_env_outlives_every_reply(opened, site, variation, monkeypatch):
-    monkeypatch.setattr(acts, "ODD_TEXTS", (*TEXTS, *NUMBERS))
+    monkeypatch.setattr(walk_actions, "ODD_TEXTS", (*TEXTS, *NUMBERS))
     rng = Random(f"{site} {variation}")
     places = [page.url for page in survey(site, WORLD, per_rule=1, limit=40)]
     task = Task("hostile", (site,), f"__{site.upper()}__/", "Look around", at_url("http://nowhere.test/"), world_seed=WORLD)

@@ -14,7 +14,7 @@ from webarena_gym.sites.catalogue import DATABASES, HOSTS, URLS
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import at_url
-from webarena_gym.tools.fuzz.acts import WalkState, next_reply
+from webarena_gym.tools.fuzz.walk_actions import WalkState, next_reply
 
 WORLD = 0
 

@@ -127,9 +127,9 @@ def test_authors_of_merge_requests_reply_to_the_latest_request():
         request = texts.request(None)
         for _ in range(3):
             request.remark_text("", False)
-        waiting = len(request.asked)
+        waiting = len(request.open_changes)
         request.remark_text("", True)
-        assert len(request.asked) == max(0, waiting - 1)
+        assert len(request.open_changes) == max(0, waiting - 1)
 
 
 def test_a_merge_request_that_closes_an_issue_is_about_it():

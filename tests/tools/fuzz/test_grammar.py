@@ -12,8 +12,8 @@ from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.fuzz import pages
-from webarena_gym.tools.fuzz.cases import Case, Node, PageAction, Redirect, reductions, shape
 from webarena_gym.tools.fuzz.grammar import make_case
+from webarena_gym.tools.fuzz.shrinking import Case, Node, PageAction, Redirect, reductions, shape
 
 PLAIN = Case(
     Node("", (), ("<!doctype html><meta charset=utf-8><title>T</title>", Node("div", (), (

@@ -248,14 +248,14 @@ class _FactualRequest(Subject):
     def __init__(self, writer: ComposedTexts, title: str, body: str) -> None:
         super().__init__(writer.dice, title, body)
         self.writer = writer
-        self.asked: list[str] = []
+        self.open_changes: list[str] = []
 
     def remark_text(self, _remark: str, by_author: bool, /) -> Comment:
         dice, is_held_out = self.dice, self.writer.is_held_out
         kind: issues_prose.ReviewKind
         change = why = ""
-        if by_author and self.asked:
-            change, kind = self.asked.pop(), "did change" if dice.chance(75) else "refuses change"
+        if by_author and self.open_changes:
+            change, kind = self.open_changes.pop(), "did change" if dice.chance(75) else "refuses change"
         elif by_author:
             kind = "pushed"
         else:
@@ -265,7 +265,7 @@ class _FactualRequest(Subject):
                     change = issues_prose.draw_choice(dice, "change", is_held_out=is_held_out)
                     if self.is_fresh(change):
                         break
-                self.asked.append(change)
+                self.open_changes.append(change)
         if kind in ("refuses change", "objects"):
             why = issues_prose.draw_choice(dice, "why", is_held_out=is_held_out)
         facts = issues_prose.Remark(kind=kind, change=change, why=why, register=self.writer.register())

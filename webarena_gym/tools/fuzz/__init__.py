@@ -30,8 +30,8 @@ from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import HOSTS, URLS, Account
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
-from webarena_gym.tools.fuzz.acts import AddressPool, WalkState, next_reply
 from webarena_gym.tools.fuzz.pages import BOUNDARY, first_difference, page_state
+from webarena_gym.tools.fuzz.walk_actions import AddressPool, WalkState, next_reply
 
 STEPS = 40
 """Actions of a walk."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from webarena_gym.tools.fuzz.cases import Case, Node, PageAction, Redirect
+from webarena_gym.tools.fuzz.shrinking import Case, Node, PageAction, Redirect
 
 _DATES = ("2024-02-29", "2024-02-30", "0000-01-01", "12345-06-07", "2024-2-3", "03/04/2024")
 _TIMES = ("15:07", "15:07:00", "15:07:30", "15:07:30.5", "15:07:30.1234", "24:00", "9:05")

@@ -26,8 +26,8 @@ from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.processes import workers
 from webarena_gym.progress import Progress
-from webarena_gym.tools.fuzz.cases import HOME, HOSTS, Case, PageAction, Redirect, nodes, reductions, shape
 from webarena_gym.tools.fuzz.grammar import make_case
+from webarena_gym.tools.fuzz.shrinking import HOME, HOSTS, Case, PageAction, Redirect, nodes, reductions, shape
 
 _PIECE = 50  # cases that a process is given at a time
 _REPLAYED = 150  # cases that may be played to make one smaller

@@ -1,6 +1,6 @@
 """Cases print as pages with actions, and become smaller one part at a time."""
 
-from webarena_gym.tools.fuzz.cases import Case, Node, PageAction, Redirect, nodes, reductions, shape
+from webarena_gym.tools.fuzz.shrinking import Case, Node, PageAction, Redirect, nodes, reductions, shape
 
 FIELD = Node("input", (("id", "e1"), ("type", "date"), ("required", None), ("title", 'a "b"')))
 FORM = Node("form", (("id", "f"),), (FIELD, "Text <b>bold</b>"), "</form>")

@@ -11,7 +11,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Tab
 from webarena_gym.sites.catalogue import Account
-from webarena_gym.tools.fuzz.acts import AddressPool, WalkState, next_reply
+from webarena_gym.tools.fuzz.walk_actions import AddressPool, WalkState, next_reply
 
 HOME = "http://shop.test/"
 BODY = """<h1 id=top>Tea and cups</h1><a href=/item/3>Item</a><a href="/item/4?page=2">Other item</a><a href="#top">Up</a>

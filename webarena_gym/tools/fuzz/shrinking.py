@@ -1,4 +1,4 @@
-"""Cases of the page fuzzer: pages as trees of nodes with actions, and the ways to make them smaller.
+"""Shrinking of the page fuzzer's cases, which are pages as trees of nodes with actions.
 
 A case that shows a difference is made smaller without parsing: each reduction removes a node, a pair of tags, an attribute, a cookie, a
 redirect or an action.
