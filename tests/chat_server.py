@@ -23,7 +23,7 @@ class ChatServer:
 
     def __init__(self, say, fault=lambda *_: None, *, lists=("good",), usage=USAGE):
         self.say, self.fault, self.lists, self.usage = say, fault, lists, usage
-        self.asked = []
+        self.requests = []
         self.is_silent = False  # to everything
         self.ends = threading.Event()
         self.lock = threading.Lock()
@@ -64,8 +64,8 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
         def do_POST(self):
             payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with state.lock:
-                number = len(state.asked)
-                state.asked.append(payload)
+                number = len(state.requests)
+                state.requests.append(payload)
             fault = "silent" if state.is_silent else state.fault(number, payload)
             if fault == "silent":
                 state.ends.wait(60)

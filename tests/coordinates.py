@@ -84,9 +84,9 @@ class CoordinatePlayer:
                     yield Action(Kind.PRESS, argument="Enter", points=())
             case Kind.SELECT:
                 labels = [dom.option_label(option) for option in element.iter("option") if not dom.is_disabled(option)]
-                wanted = dom.normalize_space(argument)
-                among = [label for label in labels if label == wanted] or [
-                    label for label in labels if wanted.lower() in label.lower()
+                required = dom.normalize_space(argument)
+                among = [label for label in labels if label == required] or [
+                    label for label in labels if required.lower() in label.lower()
                 ]
                 for key in ["Home", *["ArrowDown"] * labels.index(among[0]), "Enter"]:
                     yield Action(Kind.PRESS, argument=key, points=())

@@ -36,7 +36,7 @@ def chatted(evaluate):
 
     def run_command(*arguments, folder=".", **endpoint):
         with serving_chat(**endpoint) as (server, address):
-            return *evaluate(*chat(address, *arguments), folder=folder), server.asked
+            return *evaluate(*chat(address, *arguments), folder=folder), server.requests
 
     return run_command
 

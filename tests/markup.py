@@ -42,7 +42,7 @@ def _document(root, elements, parents):
     metas = [element for element in elements if element.tag == "meta"]
     phones = (meta.get("content", "") for meta in metas if meta.get("name") == "viewport")
     menus = (each for each in elements if each.tag == "a" and not {"main", "footer"} & _tags_around(each, parents))
-    wanted = {
+    expected = {
         "has no language": root.get("lang"),
         "has no title": any(element.tag == "title" and (element.text or "").strip() for element in elements),
         "names no charset": any("charset" in meta.attrib for meta in metas),
@@ -51,7 +51,7 @@ def _document(root, elements, parents):
         "has no <header>": tags["header"],
         "has links and no <nav>": tags["nav"] or next(menus, None) is None,
     }
-    yield from (f"the page {fault}" for fault, is_there in wanted.items() if not is_there)
+    yield from (f"the page {fault}" for fault, is_there in expected.items() if not is_there)
     yield from (f"the page has {tags[tag]} <{tag}>" for tag in ("h1", "main") if tags[tag] != 1)
     yield from (f"the page has a <{tag}>" for tag in ("script", "iframe", "font", "center", "marquee") if tags[tag])
 
@@ -65,9 +65,9 @@ def _names(_, elements, parents):
     labelled = {element.get("for") for element in elements if element.tag == "label"}
     for element in elements:
         for name in ("for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form"):
-            for wanted in element.get(name, "").split():
-                if wanted not in ids:
-                    yield f"{name}={wanted!r} names nothing"
+            for expected in element.get(name, "").split():
+                if expected not in ids:
+                    yield f"{name}={expected!r} names nothing"
         if element.tag == "img" and "alt" not in element.attrib:
             yield f"an image without alt: {element.get('src')}"
         if element.tag in ("input", "select", "textarea") and element.get("type", "").lower() not in UNLABELLED:

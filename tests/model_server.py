@@ -29,7 +29,7 @@ class ModelServer:
         self.max_model_len = max_model_len
         self.weights = "default"
         self.faults = deque()
-        self.asked = []
+        self.requests = []
         self.keys = []
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -39,11 +39,11 @@ class ModelServer:
         self._lock = threading.Lock()
 
     def posts(self, path):
-        return [payload for asked, payload in self.asked if asked == path]
+        return [payload for request, payload in self.requests if request == path]
 
     def answer(self, path, payload):
         with self._lock:
-            self.asked.append((path, payload))
+            self.requests.append((path, payload))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
         try:
@@ -57,57 +57,57 @@ class ModelServer:
             with self._lock:
                 self.under_way -= 1
 
-    def _complete(self, asked):
+    def _complete(self, request):
         known = {"prompt", "seed", "max_tokens", "temperature", "stop_token_ids", "ignore_eos", "logprobs", "top_p",
                  "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty", "return_token_ids",
                  "return_weight_versions"}  # fmt: skip
-        assert set(asked) - {"structured_outputs"} == known
-        assert asked["logprobs"] == 0
-        assert all(asked[name] for name in ("return_token_ids", "return_weight_versions", "ignore_eos"))
-        if len(asked["prompt"]) >= self.max_model_len:
+        assert set(request) - {"structured_outputs"} == known
+        assert request["logprobs"] == 0
+        assert all(request[name] for name in ("return_token_ids", "return_weight_versions", "ignore_eos"))
+        if len(request["prompt"]) >= self.max_model_len:
             return 400, {"error": {"message": f"This model's maximum context length is {self.max_model_len} tokens."}}
-        ids, logprobs = self._sample(asked)
-        stopped = ids[-1] in asked["stop_token_ids"]
+        ids, logprobs = self._sample(request)
+        stopped = ids[-1] in request["stop_token_ids"]
         choice = {"finish_reason": "stop" if stopped else "length", "token_ids": ids, "logprobs": {"token_logprobs": logprobs}}
         return 200, {"choices": [choice | {"weight_versions": [{"version": self.weights, "start": 0, "end": len(ids)}]}]}
 
     @torch.no_grad()
-    def _sample(self, asked):
-        generator = torch.Generator().manual_seed(asked["seed"])
-        prompt, ids, logprobs = tuple(asked["prompt"]), [], []
-        while len(ids) < asked["max_tokens"] and not (ids and ids[-1] in asked["stop_token_ids"]):
+    def _sample(self, request):
+        generator = torch.Generator().manual_seed(request["seed"])
+        prompt, ids, logprobs = tuple(request["prompt"]), [], []
+        while len(ids) < request["max_tokens"] and not (ids and ids[-1] in request["stop_token_ids"]):
             if ids or prompt not in self._cached:
                 logits = self.model(torch.tensor([[*prompt, *ids]])).logits[0, -1]
                 if not ids:
                     self._cached[prompt] = logits
             else:
                 logits = self._cached[prompt]
-            values = (logits / (asked["temperature"] or 1.0)).log_softmax(-1)
-            drawn = torch.multinomial(values.exp(), 1, generator=generator) if asked["temperature"] else values.argmax()
+            values = (logits / (request["temperature"] or 1.0)).log_softmax(-1)
+            drawn = torch.multinomial(values.exp(), 1, generator=generator) if request["temperature"] else values.argmax()
             ids.append(int(drawn))
             logprobs.append(float(values[ids[-1]]))
         return ids, logprobs
 
-    def _chat(self, asked):
-        text = self.tokenizer.apply_chat_template(asked["messages"], add_generation_prompt=True, tokenize=False)
+    def _chat(self, request):
+        text = self.tokenizer.apply_chat_template(request["messages"], add_generation_prompt=True, tokenize=False)
         prompt = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         if len(prompt) >= self.max_model_len:
             return 400, {"error": {"message": "too many tokens", "code": "context_length_exceeded"}}
-        options = {"temperature": asked.get("temperature", 1.0), "max_tokens": asked.get("max_completion_tokens", 8)}
+        options = {"temperature": request.get("temperature", 1.0), "max_tokens": request.get("max_completion_tokens", 8)}
         ids, _ = self._sample(
-            {"prompt": prompt, "seed": asked["seed"], "stop_token_ids": [self.tokenizer.eos_token_id], **options}
+            {"prompt": prompt, "seed": request["seed"], "stop_token_ids": [self.tokenizer.eos_token_id], **options}
         )
         content = self.tokenizer.decode(ids, skip_special_tokens=True)
         return 200, {"choices": [{"message": {"role": "assistant", "content": content}}]}
 
-    def _reload(self, asked):
-        assert asked["method"] == "reload_weights"
-        theirs = AutoModelForCausalLM.from_pretrained(asked["kwargs"]["weights_path"], dtype=torch.float32)
+    def _reload(self, request):
+        assert request["method"] == "reload_weights"
+        theirs = AutoModelForCausalLM.from_pretrained(request["kwargs"]["weights_path"], dtype=torch.float32)
         self.model.load_state_dict(theirs.state_dict())
         return 200, {"results": [None]}
 
-    def _name_weights(self, asked):
-        self.weights = asked["new_version"]
+    def _name_weights(self, request):
+        self.weights = request["new_version"]
         return 200, {"success": True, "new_version": self.weights}
 
     def _reset(self, _):
@@ -133,11 +133,11 @@ def serving_model(**options):
                 return
             fault = state.faults.popleft() if state.faults else None
             if fault == "drop":
-                state.asked.append((self.path, payload))
+                state.requests.append((self.path, payload))
                 self.connection.close()
                 self.close_connection = True
             elif isinstance(fault, int | tuple):
-                state.asked.append((self.path, payload))
+                state.requests.append((self.path, payload))
                 self._send(*((fault, "no") if isinstance(fault, int) else fault))
             else:
                 status, response = state.answer(self.path, payload)

@@ -14,16 +14,16 @@ class OneByOne:
 
     def __init__(self, reply=right, *, newest_first=True):
         self.reply, self.newest_first = reply, newest_first
-        self.asked, self.most = [], 0
+        self.requests, self.most = [], 0
 
     def ask(self, requests):
-        self.asked += requests
-        self.most = max(self.most, len(self.asked))
+        self.requests += requests
+        self.most = max(self.most, len(self.requests))
 
     def replies(self, timeout_s=None):
-        if not self.asked:
+        if not self.requests:
             return []
-        request = self.asked.pop(-1 if self.newest_first else 0)
+        request = self.requests.pop(-1 if self.newest_first else 0)
         return [(request.slot, self.reply(request))]
 
     def close(self):

@@ -68,11 +68,11 @@ class Shop:
 
     def __init__(self, page="<p>nothing"):
         self.page, self.order, self.broken = page, "000000170", ""
-        self.reviews, self.asked = {}, []
+        self.reviews, self.requests = {}, []
 
     @Request.application
     def __call__(self, request):
-        self.asked.append(request.path)
+        self.requests.append(request.path)
         if not request.path.startswith("/rest/"):
             return Response(self.page, mimetype="text/html")
         if self.broken == "down":

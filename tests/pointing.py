@@ -36,7 +36,7 @@ def play(policy, tasks, seed=0):
         return Collector(envs, policy, seed=seed).collect([EpisodeSpec(task, 0, number) for number, task in enumerate(tasks)])
 
 
-def asked(reader, trajectory):
+def questions_of(reader, trajectory):
     """The questions of an episode, with texts in place of the reader's numbers, as bytes."""
     found = []
     for choices in trajectory_choices(reader, trajectory):

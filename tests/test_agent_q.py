@@ -57,15 +57,15 @@ def test_a_branch_that_was_rewarded_is_visited_more(seed):
     tree = monte_carlo(
         SearchState(0, None, (), "", ()), value=flat, outcome=true_reward, branching=4, budget=4_000, exploration=0.5
     )
-    wanted, count = next(tree), 10**6
+    required, count = next(tree), 10**6
     for _ in range(100):
-        children = grow(wanted.state, min(wanted.replies, wanted.max_children))
-        if wanted.replies == 1:  # an episode that is played on: over after two steps
-            first = int(wanted.state.steps[0].reply) - 1
+        children = grow(required.state, min(required.replies, required.max_children))
+        if required.replies == 1:  # an episode that is played on: over after two steps
+            first = int(required.state.steps[0].reply) - 1
             count, visited[first] = count + 1, visited[first] + 1
             reward = float(first == good)
-            children = [SearchState(count, wanted.state, (), "", (*wanted.state.steps, Step("", "0")), "exited", reward)]
-        wanted = tree.send(children)
+            children = [SearchState(count, required.state, (), "", (*required.state.steps, Step("", "0")), "exited", reward)]
+        required = tree.send(children)
     assert visited[good] > 2 * max(visits for place, visits in enumerate(visited) if place != good)
 
 

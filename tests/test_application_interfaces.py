@@ -103,8 +103,8 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys, monkeypatch):
     assert found["right_answers"] > 10
     assert found["attacks"] > 100
     wrong = task("wrong", state_check("Tea", "Rope", "Soap"), ['exit(message="")'])
-    asked = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "Tea"}}
-    wasteful = task("wasteful", asked, [do("Click", "Export"), 'exit(message="Tea")'])
+    check = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "Tea"}}
+    wasteful = task("wasteful", check, [do("Click", "Export"), 'exit(message="Tea")'])
     (folder / "tasks.json").write_text(json.dumps([wrong, task("empty", state_check("Tea", "Rope"), ADD[-1:]), wasteful]))
     assert main(["app", "audit", str(folder), "--resets", "2", "--jobs", "1"]) == 1
     out = capsys.readouterr().out

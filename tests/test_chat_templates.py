@@ -127,7 +127,7 @@ def test_a_chat_server_gets_the_variables_and_other_policies_refuse_them(monkeyp
         for values in (None, OFF):
             option = ["--chat-template-kwargs", json.dumps(values)] if values else []
             evaluate.main(["--policy", "chat:good", *task, *option])
-            assert server.asked[-1].get("chat_template_kwargs") == values
+            assert server.requests[-1].get("chat_template_kwargs") == values
     for policy in ("expert", "agents/checkpoints/cloned-1"):
         with expect_error(ValueError, f"'{policy}'", "chat_template_kwargs"):
             evaluate.main(["--policy", policy, *task, "--chat-template-kwargs", json.dumps(OFF)])

@@ -193,8 +193,8 @@ def test_killed_processes_reach_no_other_host_and_give_no_zero_reward(envs, else
             break
         assert not terminated
         assert info["action_error"] == ""
-        wanted = reply.partition("[")[2].rstrip("]")
-        assert wanted == info["url"] or not wanted.startswith("http"), (reply, info["url"])
+        expected = reply.partition("[")[2].rstrip("]")
+        assert expected == info["url"] or not expected.startswith("http"), (reply, info["url"])
     else:
         assert kind in ("gpu-process", "renderer"), "it was told of nothing"
     assert elsewhere.reached == []

@@ -82,11 +82,11 @@ def test_envs_on_two_nodes_play_what_envs_in_this_process_do(envs):
 
 
 def test_a_killed_process_of_envs_costs_its_episodes_alone(envs):
-    pid, asked = pid_of(envs._actors[0]), []
+    pid, requests = pid_of(envs._actors[0]), []
 
     def kill_once(request):
-        asked.append(request)
-        if len(asked) == 3:
+        requests.append(request)
+        if len(requests) == 3:
             os.kill(pid, signal.SIGKILL)
         return play_well(request)
 

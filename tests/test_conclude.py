@@ -154,14 +154,14 @@ def test_differing_rows_are_described_by_value(found, expected):
         return
     assert "[[" not in sentence.replace("'[", "")
     _, _, reason = sentence.partition(": ")
-    wanted, _, there = reason.removeprefix("expected ").rpartition(", found ")
-    sides = [(rows_beside(expected, found), wanted), (rows_beside(found, expected), there)]
+    target, _, there = reason.removeprefix("expected ").rpartition(", found ")
+    sides = [(rows_beside(expected, found), target), (rows_beside(found, expected), there)]
     for left, side in sides:
         values = [value for row in left for value in row if value not in (None, "")]
         if any(len(rows) != 1 for rows, _ in sides):  # of two single rows, only the values that differ are told
             assert all(repr(value) in side for value in values)
         assert side
-    assert wanted != there
+    assert target != there
 
 
 @given(

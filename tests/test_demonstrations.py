@@ -333,14 +333,14 @@ def test_a_pointing_network_learns_from_pieces(tmp_path):
     assert success(tmp_path) >= 0.5
 
 
-@pytest.mark.parametrize("wanted", [1, 3, 5])
-def test_an_episode_can_be_truncated_before_the_env_s_limit_from_a_snapshot_too(wanted):
+@pytest.mark.parametrize("target", [1, 3, 5])
+def test_an_episode_can_be_truncated_before_the_env_s_limit_from_a_snapshot_too(target):
     env = gymnasium.make("WebArenaLite-v0", max_steps=5).unwrapped
-    env.reset(seed=0, options={"max_steps": wanted})
+    env.reset(seed=0, options={"max_steps": target})
     begun = env.snapshot()
     for _ in range(2):
-        ended = [env.step("do nothing")[3] for _ in range(wanted)]
-        assert ended == [False] * (wanted - 1) + [True]
+        ended = [env.step("do nothing")[3] for _ in range(target)]
+        assert ended == [False] * (target - 1) + [True]
         env.restore(begun)
     env.reset(seed=0)
     assert [env.step("do nothing")[3] for _ in range(5)] == [False] * 4 + [True]

@@ -152,9 +152,11 @@ def test_commands_are_there(document, capsys):
             targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
             assert {word for word in words[1:] if re.fullmatch(r"[a-z-]+", word)} <= set(targets), command
         elif words[:2] == ["pip", "install"]:
-            asked = {extra for found in re.findall(r"(?:webarena-gym|\.)\[([\w,-]+)\]", command) for extra in found.split(",")}
+            mentions = {
+                extra for found in re.findall(r"(?:webarena-gym|\.)\[([\w,-]+)\]", command) for extra in found.split(",")
+            }
             project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-            assert asked <= set(project["optional-dependencies"]), command
+            assert mentions <= set(project["optional-dependencies"]), command
 
 
 @documents
@@ -162,8 +164,8 @@ def test_tasks_of_commands_are_there(document):
     if name(document).startswith("docs/guides/add-a"):
         pytest.skip("it makes templates of its own")
     sites = "|".join((*HOSTS, "several"))
-    asked = {found[0] for command in commands(document) for found in re.finditer(rf"\b(?:{sites})\.\w+", command)}
-    assert {template for template in asked if not template.endswith(".test")} <= templates().keys()
+    mentions = {found[0] for command in commands(document) for found in re.finditer(rf"\b(?:{sites})\.\w+", command)}
+    assert {template for template in mentions if not template.endswith(".test")} <= templates().keys()
 
 
 def audited(folder, *names):

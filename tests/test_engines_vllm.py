@@ -82,10 +82,10 @@ class TestContract(EngineContract):
 def test_the_server_is_asked_for_the_plain_distribution(tmp_path):
     with serving_engine(tmp_path, temperature=0.5, api_key="") as (server, engine):
         generations(engine, [(5, 6)])
-        (asked,) = server.posts("/v1/completions")
-        assert (asked["prompt"], asked["seed"], asked["temperature"], asked["max_tokens"]) == ([5, 6], 0, 0.5, 12)
-        assert asked["stop_token_ids"] == sorted(STOP_IDS)
-        assert (asked["top_p"], asked["top_k"], asked["repetition_penalty"]) == (1.0, 0, 1.0)
+        (order,) = server.posts("/v1/completions")
+        assert (order["prompt"], order["seed"], order["temperature"], order["max_tokens"]) == ([5, 6], 0, 0.5, 12)
+        assert order["stop_token_ids"] == sorted(STOP_IDS)
+        assert (order["top_p"], order["top_k"], order["repetition_penalty"]) == (1.0, 0, 1.0)
 
 
 def test_a_constraint_is_sent_as_a_regular_expression(tmp_path):
@@ -95,7 +95,7 @@ def test_a_constraint_is_sent_as_a_regular_expression(tmp_path):
         engine.submit(0, (5, 6), 0, constraint)
         engine.submit(1, (5, 6), 0)
         assert all(item.generation for item in take_all(engine).values())
-        constrained, free = sorted(server.posts("/v1/completions"), key=lambda asked: "structured_outputs" not in asked)
+        constrained, free = sorted(server.posts("/v1/completions"), key=lambda order: "structured_outputs" not in order)
     assert "structured_outputs" not in free
     (pattern,) = constrained["structured_outputs"].values()
     assert list(constrained["structured_outputs"]) == ["regex"]

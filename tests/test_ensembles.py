@@ -47,8 +47,8 @@ def test_the_mean_is_one_of_probabilities_with_the_weights_of_the_page(page):
     found = PointerEnsemble(members, weights)([question], reader.texts, members[0][1]).logprobs()[0].exp()
     each = [network([question], reader.texts, words).logprobs()[0].exp() for network, words in members]
     voices = weights.for_situation(site_of(page))
-    wanted = sum(voice * own for voice, own in zip(voices, each, strict=True)) / sum(voices)
-    assert torch.allclose(found, wanted, atol=1e-6)
+    expected = sum(voice * own for voice, own in zip(voices, each, strict=True)) / sum(voices)
+    assert torch.allclose(found, expected, atol=1e-6)
     assert not torch.allclose(found, each[0], atol=1e-3)
 
 
@@ -67,10 +67,10 @@ def test_votes_are_weighted_by_site_and_exclude_failed_members():
     assert vote(weights, "go", "<think>so</think>go", "stop") == "go"
     assert vote(weights, "go", "go", "stop", page=FORUM) == "stop"
     assert vote(uniform_weights(3), "a", "b", "c") == "a"
-    for kinds, wanted in (([Broken, Broken, ScriptedPolicy], "go"), ([Broken, Broken], "")):
+    for kinds, expected in (([Broken, Broken, ScriptedPolicy], "go"), ([Broken, Broken], "")):
         policy = VotingPolicy([kind(lambda _: "go") for kind in kinds], uniform_weights(len(kinds)))
         policy.ask([Request(0, None, {"page": SHOP})])
-        assert policy.replies()[0][1].text == wanted
+        assert policy.replies()[0][1].text == expected
 
 
 class Broken(ScriptedPolicy):

@@ -54,7 +54,7 @@ def ended(text="", url="http://shop.test/bag?a=1", html="<p>page</p>", database=
     return Outcome(text, view(url), lambda address: nullcontext(view(address)), {"shopping": database}.__getitem__, {}, **more)
 
 
-def wanted(approach, count):
+def references_of(approach, count):
     """So many references of a comparison."""
     return [f">= {number}" if approach == "required_values" else f"w{number}" for number in range(count)]
 
@@ -72,13 +72,18 @@ def references(rules, part, make_block, outcome):
     is_native = rules == "native"
     for approach in comparisons(rules, part):
         if is_native or approach != "exact_match":
-            yield rules, f"{approach}, list", many(approach), lambda n, a=approach: (make_block(**{a: wanted(a, n)}), outcome)
+            yield (
+                rules,
+                f"{approach}, list",
+                many(approach),
+                lambda n, a=approach: (make_block(**{a: references_of(a, n)}), outcome),
+            )
         if is_native or approach not in ("must_exclude", "one_of"):
             yield (
                 rules,
                 f"{approach}, choices",
                 many(approach),
-                lambda n, a=approach: (make_block(**{a: OR.join(wanted(a, n))}), outcome),
+                lambda n, a=approach: (make_block(**{a: OR.join(references_of(a, n))}), outcome),
             )
 
 
@@ -90,7 +95,7 @@ def answers():
             for start, unit in (*(("", unit) for unit in UNITS), ('x."', " ")):
                 yield (
                     rules, f"{approach}, answer of {start!r} and {unit!r}", LONG,
-                    lambda n, a=approach, s=start, u=unit: (answer(**{a: wanted(a, 1)[0]}), ended(text_of(s, u, n))),
+                    lambda n, a=approach, s=start, u=unit: (answer(**{a: references_of(a, 1)[0]}), ended(text_of(s, u, n))),
                 )  # fmt: skip
                 if approach in ("exact_match", "must_include", "must_exclude", "one_of"):
                     yield (
@@ -102,7 +107,7 @@ def answers():
             "native",
             f"asked, {key}",
             MANY,
-            lambda n, k=key: ({**answer(fuzzy_match="no"), "asked": {k: wanted("", n)}}, ended("w1 x")),
+            lambda n, k=key: ({**answer(fuzzy_match="no"), "asked": {k: references_of("", n)}}, ended("w1 x")),
         )
 
 
@@ -145,7 +150,7 @@ def contents():
             for unit in UNITS:
                 yield (
                     rules, f"{approach}, page of {unit!r}", LONG,
-                    lambda n, a=approach, u=unit: (page_block(**{a: wanted(a, 1)}), ended(html=f"<p>{text_of('', u, n)}")),
+                    lambda n, a=approach, u=unit: (page_block(**{a: references_of(a, 1)}), ended(html=f"<p>{text_of('', u, n)}")),
                 )  # fmt: skip
 
         def targets(n):
@@ -300,9 +305,9 @@ def test_selectors_find_what_lxml_finds():
             css = ", ".join(
                 "".join(f"{part}{rng.choice((' ', ' > ', ' + ', ' ~ '))}" for part in chain[1:]) + chain[0] for chain in chains
             )
-            wanted = CSSSelector(css, translator="html")(root)
-            assert program_html._selector(css)(root) == wanted, css
-            found += bool(wanted)
+            references_of = CSSSelector(css, translator="html")(root)
+            assert program_html._selector(css)(root) == references_of, css
+            found += bool(references_of)
     assert found > 100
 
 

@@ -33,15 +33,15 @@ def observation(rng, beside=0):
         left, top = rng.randrange(40), 60 * number + rng.randrange(30)
         picture[top : top + 24, left + beside : left + beside + 24] = COLOURS[name]
         boxes[number] = number, left, top, left + 24, top + 24
-    wanted = rng.randrange(3)
+    target = rng.randrange(3)
     text = "\n".join(f"[{number}] button ''" for number in range(3))
-    return {"goal": f"Click on the {names[wanted]} box.", "text": text, "screenshot": picture, "boxes": boxes}, wanted
+    return {"goal": f"Click on the {names[target]} box.", "text": text, "screenshot": picture, "boxes": boxes}, target
 
 
 def decisions(seed, count, beside=0):
     rng = Random(seed)
     drawn = [observation(rng, beside) for _ in range(count)]
-    return [Decision(EpisodeEncoder(()).encode(seen), wanted) for seen, wanted in drawn]
+    return [Decision(EpisodeEncoder(()).encode(seen), target) for seen, target in drawn]
 
 
 def accuracy(network, held_out):
@@ -210,12 +210,12 @@ class Boxes:
     """An env of one click on one of three boxes, by the number of the task."""
 
     def reset(self, *, options):
-        seen, self.wanted = observation(Random(options["task"]))
+        seen, self.target = observation(Random(options["task"]))
         self.task = Task(options["task"], ("miniwob",), "", "", {})
         return seen, {}
 
     def step(self, reply):
-        return {}, float(f'element="{self.wanted}"' in reply), True, False, {}
+        return {}, float(f'element="{self.target}"' in reply), True, False, {}
 
     def close(self):
         pass

@@ -92,7 +92,7 @@ def test_with_staleness_whichever_groups_are_finished_first_make_a_batch():
     take = policy.replies
 
     def replies(timeout_s=None):
-        policy.asked.sort(key=lambda request: tiny.number_of(request) in slow)
+        policy.requests.sort(key=lambda request: tiny.number_of(request) in slow)
         return take(timeout_s)
 
     policy.replies = replies
@@ -110,8 +110,8 @@ def test_groups_that_are_too_old_are_dropped_whole_and_counted():
 
     def replies(timeout_s=None):
         if policy.version < 2:  # task 0 gets its replies late, but of old weights
-            for request in [request for request in policy.asked if tiny.number_of(request) == 0]:
-                policy.asked.remove(request)
+            for request in [request for request in policy.requests if tiny.number_of(request) == 0]:
+                policy.requests.remove(request)
                 held[request.slot] = Reply(tiny.reply_to(tiny.target_of(request)), policy_version=0)
             return take(timeout_s)
         late, held_now = list(held.items()), held.clear()

@@ -83,8 +83,8 @@ def test_groups_of_equal_reward_and_broken_episodes_are_left_out():
 
 def test_advantages_of_states_of_trajectories_and_of_both():
     group = [trajectory(1, 0, FIRST, OWN), trajectory(0, 0, FIRST, OTHER)]
-    for kind, wanted in (("state", [2, 0, -2, 0]), ("trajectory", [1, 1, -1, -1]), ("gigpo", [2, 1, -2, -1])):
-        assert advantages(lesson_of(group, advantages=kind)) == pytest.approx(wanted)
+    for kind, expected in (("state", [2, 0, -2, 0]), ("trajectory", [1, 1, -1, -1]), ("gigpo", [2, 1, -2, -1])):
+        assert advantages(lesson_of(group, advantages=kind)) == pytest.approx(expected)
     sooner = [trajectory(1, 0, FIRST), trajectory(1, 0, FIRST, OWN), trajectory(0, 0, FIRST)]
     first, second, _, third = advantages(
         lesson_of(sooner, advantages="gigpo")
@@ -102,13 +102,13 @@ def test_forks_teach_in_a_group_of_one():
         lesson_of([trajectory(1, 0, FIRST)], advantages="forks")
 
 
-@pytest.mark.parametrize(("weighting", "wanted"), [
+@pytest.mark.parametrize(("weighting", "expected"), [
     ("paper", [1 / 4, 1 / 8, 1 / 2]), ("constant", [1 / 2 / CONSTANT_STEPS / n for n in (1, 2, 1)]),
     ("dr_grpo", [1 / 2 / CONSTANT_TOKENS] * 3), ("token_mean", [1 / 4] * 3),
 ])  # fmt: skip
-def test_weights_follow_the_settings(weighting, wanted):
+def test_weights_follow_the_settings(weighting, expected):
     group = [trajectory(1, 0, FIRST, OTHER), trajectory(0, 0, FIRST)]
-    assert weights(lesson_of(group, weighting=weighting)) == pytest.approx(wanted)
+    assert weights(lesson_of(group, weighting=weighting)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weighting", ["paper", "token_mean", "step_mean"])

@@ -372,9 +372,9 @@ def test_no_order_is_nearly_as_old_as_the_rules_allow(name):
             )
             (rules,) = (dict(row.values)["content"] for row in task.setup if row.table == "cms_page")
             limit = int(re.search(r"(\d+) days", rules)[1])
-            asked = [order for number, order in orders if number in task.intent]
-            ages = [datetime.fromisoformat(now[0][0]) - datetime.fromisoformat(moment) for moment in asked]
-            assert asked
+            matches = [order for number, order in orders if number in task.intent]
+            ages = [datetime.fromisoformat(now[0][0]) - datetime.fromisoformat(moment) for moment in matches]
+            assert matches
             assert all(abs(age / timedelta(days=1) - limit) >= 2 for age in ages), (task.task_id, ages)
 
 

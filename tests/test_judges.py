@@ -17,11 +17,11 @@ class Model:
     """Answers each question with the next reply of a list, the last one for good: a text, a status, or a whole response."""
 
     def __init__(self, *replies):
-        self.replies, self.asked = list(replies), []
+        self.replies, self.requests = list(replies), []
 
     @Request.application
     def __call__(self, request):
-        self.asked.append((request.path, request.headers.get("Authorization"), json.loads(request.data)))
+        self.requests.append((request.path, request.headers.get("Authorization"), json.loads(request.data)))
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(reply, int):
             return Response("busy", status=reply)
@@ -40,7 +40,7 @@ def test_judges_send_all_texts_parse_the_verdict_and_retry_when_busy(reply, pass
     model = Model(503, reply)
     request, judge = ask(model)
     assert request is passed
-    (path, key, question), again = model.asked
+    (path, key, question), again = model.requests
     assert (path, key, question) == again
     assert (path, key) == ("/v1/chat/completions", "Bearer key")
     assert (question["model"], question["temperature"]) == ("small", 0)
@@ -63,7 +63,7 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
         for rules in ("native", "vab", "webarena"):
             (verdict,) = evaluate(string(fuzzy_match=["3 km"]), "How far?", outcome("three km")[0], judge, rules)
             assert (verdict.passed, verdict.decided_by) == (True, f"judge {judge.name}")
-    _, key, question = model.asked[0]
+    _, key, question = model.requests[0]
     assert (key, question["model"]) == ("Bearer theirs", "other")
 
 
@@ -84,7 +84,7 @@ def test_unparseable_verdicts_raise(reply, message):
     model = Model(reply)
     with pytest.raises(EvaluationError, match=message):
         ask(model)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_nobody_there():

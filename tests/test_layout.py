@@ -111,8 +111,8 @@ def test_a_page_is_rebuilt_once_and_keeps_uses_names_forms_and_texts(pages, seed
         assert rebuilt != page
         assert same.rebuild(page) == same.rebuild(rebuilt) == rebuilt
         other = tree(rebuilt)
-        wanted = {single_line(layout.label(name), MAX_LABEL): uses for name, uses in usable(root).items()}
-        assert usable(other) == wanted, "what can be used does the same, in its order among its namesakes"
+        expected = {single_line(layout.label(name), MAX_LABEL): uses for name, uses in usable(root).items()}
+        assert usable(other) == expected, "what can be used does the same, in its order among its namesakes"
         assert sent(other) == sent(root)
         text = squeezed(other)
         cells = [cell for cell in root.iter("td") if next(cell.iter("a", "button"), None) is None]

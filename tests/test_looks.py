@@ -79,12 +79,12 @@ def test_the_tab_key_reaches_whatever_can_be_used(looker, site):
     looker.open(visitor.open(home(site)), visitor)
     looker.tab.evaluate("() => document.querySelectorAll('*').forEach((element, place) => { element.place = place; })")
     usable = "[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]"
-    wanted = looker.tab.evaluate(f"() => {usable}.map((element) => element.place)")
+    expected = looker.tab.evaluate(f"() => {usable}.map((element) => element.place)")
     reached = []
-    for _ in wanted:
+    for _ in expected:
         looker.tab.keyboard.press("Tab")
         reached.append(looker.tab.evaluate("() => document.activeElement.place"))
-    assert reached == wanted
+    assert reached == expected
 
 
 @pytest.fixture(scope="module")

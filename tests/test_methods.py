@@ -156,5 +156,5 @@ def test_the_newest_trajectories_are_kept_and_of_each_task_one_if_wanted():
 def test_corrections_are_those_of_a_step_or_of_the_path_to_it():
     steps = tuple(Step("", "", importance=value) for value in (0.5, 3.0, 2.0))
     item = Trajectory("t", "g", steps, 1.0, "exited")
-    for correction, wanted in (("none", [1.0, 1.0, 1.0]), ("step", [0.5, 2.5, 2.0]), ("path", [0.5, 1.5, 2.5])):
-        assert importance_weights(item, correction, 2.5) == wanted
+    for correction, expected in (("none", [1.0, 1.0, 1.0]), ("step", [0.5, 2.5, 2.0]), ("path", [0.5, 1.5, 2.5])):
+        assert importance_weights(item, correction, 2.5) == expected

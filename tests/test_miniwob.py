@@ -71,22 +71,22 @@ def test_a_button_is_clicked_and_the_last_page_is_still_seen(env):
 
 @pytest.mark.parametrize("task", ["click-button/1", "click-button/2", "click-link/1"])
 def test_named_elements_are_clicked_including_text_with_listeners(env, task):
-    (wanted,) = quoted(begin(env, task))
-    assert do(env, Kind.CLICK, wanted)[1] == 1.0
+    (expected,) = quoted(begin(env, task))
+    assert do(env, Kind.CLICK, expected)[1] == 1.0
 
 
 def test_text_is_entered_boxes_are_ticked_and_an_option_is_chosen(env):
-    (wanted,) = quoted(begin(env, "enter-text/1"))
-    do(env, Kind.TYPE, "input", wanted)
+    (expected,) = quoted(begin(env, "enter-text/1"))
+    do(env, Kind.TYPE, "input", expected)
     assert do(env, Kind.CLICK, "Submit")[1] == 1.0
     goal = begin(env, "click-checkboxes/1")
-    wanted = re.fullmatch(r"Select (.*) and click Submit\.", goal)[1].split(", ")
-    assert "nothing" not in wanted
-    for each in wanted:
+    expected = re.fullmatch(r"Select (.*) and click Submit\.", goal)[1].split(", ")
+    assert "nothing" not in expected
+    for each in expected:
         do(env, Kind.CLICK, each)
     assert do(env, Kind.CLICK, "Submit")[1] == 1.0
-    wanted = re.fullmatch(r"Select (.*) from the list and click Submit\.", begin(env, "choose-list/1"))[1]
-    do(env, Kind.SELECT, "select", wanted)
+    expected = re.fullmatch(r"Select (.*) from the list and click Submit\.", begin(env, "choose-list/1"))[1]
+    do(env, Kind.SELECT, "select", expected)
     assert do(env, Kind.CLICK, "Submit")[1] == 1.0
 
 

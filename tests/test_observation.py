@@ -106,11 +106,11 @@ def test_headers_show_tabs_and_labels_match_by_case_folding_or_unique_part():
     assert 'data-bbox="1,2,3,4"' in observe(page(html), bbox=True).text
     seen = observe(page(SHOP), elements="label")
     named = {"Blue Bag": "Blue Bag", "blue  bag": "Blue Bag", "search entire": "Search entire store here..."}
-    for wanted, label in (named | {"Add to Cart [2]": "Add to Cart [2]", "Add to Cart [1]": "Add to Cart"}).items():
-        assert seen.nodes[label].element is seen.element(wanted)
+    for target, label in (named | {"Add to Cart [2]": "Add to Cart [2]", "Add to Cart [1]": "Add to Cart"}).items():
+        assert seen.nodes[label].element is seen.element(target)
 
 
-@pytest.mark.parametrize(("html", "elements", "wanted", "message"), [
+@pytest.mark.parametrize(("html", "elements", "target", "message"), [
     (SHOP, "label", "bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
     (SHOP, "label", "Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
     (SHOP, "label", "Zzz", "no element 'Zzz'; labels on this page include '"),
@@ -120,9 +120,9 @@ def test_headers_show_tabs_and_labels_match_by_case_folding_or_unique_part():
     (SHOP, "id", "99", "the ids on this page are 0 to 12"),
     ("<p>x</p>", "id", "0", "no interactive elements"),
 ])  # fmt: skip
-def test_other_addresses_are_errors_that_name_the_nearest(html, elements, wanted, message):
+def test_other_addresses_are_errors_that_name_the_nearest(html, elements, target, message):
     with pytest.raises(ActionError) as caught:
-        observe(page(html), elements=elements).element(wanted)
+        observe(page(html), elements=elements).element(target)
     assert message in str(caught.value)
 
 

@@ -94,15 +94,15 @@ def depth(line):
 
 
 @given(st.lists(BLOCK, min_size=1, max_size=30), st.lists(st.integers(0, 20), max_size=4))
-def test_pivotal_lines_of_earlier_pages_keep_their_ancestors(blocks, wanted):
+def test_pivotal_lines_of_earlier_pages_keep_their_ancestors(blocks, target):
     html = "".join(block.format(f"Name {place}", f"more {place}") for place, block in enumerate(blocks))
     shown = observe(page(f"<body>{html}"), style="occam")
-    reply = f"REASON: so\nOBSERVATION HIGHLIGHT: {', '.join(map(str, wanted))}\n\nclick [99]"
+    reply = f"REASON: so\nOBSERVATION HIGHLIGHT: {', '.join(map(str, target))}\n\nclick [99]"
     kept, lines = pivotal_text(shown.text, reply).split("\n"), shown.text.split("\n")
     assert kept[:2] == lines[:2]
     places = iter(range(len(lines)))
     assert all(any(lines[place] == line for place in places) for line in kept)  # in their order
-    named = [line for line in lines if any(f"link [{each}] '" in line for each in wanted)]
+    named = [line for line in lines if any(f"link [{each}] '" in line for each in target)]
     assert set(named[:1]) <= set(kept)
     assert len(kept) > 2 or not named
     assert all(depth(later) <= depth(earlier) + 1 for earlier, later in pairwise(kept[1:]))
@@ -194,9 +194,9 @@ def test_both_browsers_show_the_same():
 def test_a_tree_of_plans_holds_its_active_plan_and_nothing_that_was_pruned(acts):
     tree = PlanTree("Find it", "http://shop.test/")
     gone = set()
-    for step, (act, wanted) in enumerate(acts):
-        plan, before = tree.find(wanted), {each.number: each for _, each in tree.root.iterate()}
-        assert wanted not in gone or plan is None
+    for step, (act, target) in enumerate(acts):
+        plan, before = tree.find(target), {each.number: each for _, each in tree.root.iterate()}
+        assert target not in gone or plan is None
         if plan is None:
             continue
         plan.steps.append(step)
@@ -236,9 +236,9 @@ def scripted(payload):
     elif "resumed because" not in content:
         reason, action, pivot = "give up", "prune [0] [The wish list has no orders]", "My Account"
     else:
-        wanted = TASK.solution[min(done, len(TASK.solution) - 1)].action
-        reason, pivot = f"solution {done}", wanted.element or "My Account"
-        action = f"click [{number(text, wanted.element)}]" if wanted.element else f"stop [{wanted.argument}]"
+        target = TASK.solution[min(done, len(TASK.solution) - 1)].action
+        reason, pivot = f"solution {done}", target.element or "My Account"
+        action = f"click [{number(text, target.element)}]" if target.element else f"stop [{target.argument}]"
     parts = {
         "INTERACTION HISTORY SUMMARY": "as above",
         "OBSERVATION DESCRIPTION": "a page of the shop",
@@ -255,7 +255,7 @@ def test_an_endpoint_plans_goes_wrong_prunes_and_solves(monkeypatch, capsys, tmp
         options = ["--policy", "chat:good", "--system", "occam", "--templates", TEMPLATE, "--limit", "1", "--max-steps", "12"]
         command.main([*options, "--save", str(tmp_path / "episodes.jsonl"), "--json"])
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["success"] == 1.0
-    contents = [payload["messages"][1]["content"] for payload in server.asked]
+    contents = [payload["messages"][1]["content"] for payload in server.requests]
     assert "[1] (active) Look into the wish list" in contents[1]
     assert "- Step 0: The account has the orders." in contents[1]
     assert "STEP:\n2 of 12" in contents[1]

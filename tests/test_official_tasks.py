@@ -87,8 +87,8 @@ def test_every_right_answer_and_address_passes(name):
         for rules in RULES if kinds else ():
             block = resolve_all({**task.eval, "eval_types": kinds}, URLS)
             # What satisfies a reference is its first choice, but the whole where the rules know no choices.
-            wanted = texts(block["reference_answers"] or {})
-            answer = ", ".join(text if rules == "webarena" else text.split(" |OR| ")[0] for text in wanted)
+            goal_value = texts(block["reference_answers"] or {})
+            answer = ", ".join(text if rules == "webarena" else text.split(" |OR| ")[0] for text in goal_value)
             # WebArena's own rule wants the query keys of all choices at once, so only the choice with the most can pass.
             at = max((block["reference_url"] or "http://x.test").split(" |OR| "), key=lambda url: url.count("="))
             right = evaluate(block, task.intent, outcome(answer, at)[0], judge, rules)

@@ -58,10 +58,10 @@ def test_a_chat_model_sees_pictures_and_the_report_shows_them_with_its_clicks(ou
             command.main(["--policy", "chat:good", "--template", TASK, "--limit", "1", *env, "--save", str(saved)])
         else:
             env = ["--browser", "chromium", "--observation", "pixels", "--dialect", "computer"]
-            asked = ["--agent", "chat:good", "--template", TASK, "--limit", "1", *env]
-            assert cli.main(["evaluate", *asked, "--out", str(tmp_path)]) == 0
-    assert [len(payload["messages"]) for payload in state.asked] == [2, 4, 6]
-    assert '"type": "click"' in state.asked[0]["messages"][0]["content"]  # the env's own system prompt, of its dialect
+            requests = ["--agent", "chat:good", "--template", TASK, "--limit", "1", *env]
+            assert cli.main(["evaluate", *requests, "--out", str(tmp_path)]) == 0
+    assert [len(payload["messages"]) for payload in state.requests] == [2, 4, 6]
+    assert '"type": "click"' in state.requests[0]["messages"][0]["content"]  # the env's own system prompt, of its dialect
     (episode,) = read_sources([f"x={saved}"]).policies["x"]
     assert (episode.reward, episode.ending, [step.action_error for step in episode.steps]) == (1.0, "exited", [""] * 3)
     assert [step.reply for step in episode.steps] == [*REPLIES]
@@ -69,7 +69,7 @@ def test_a_chat_model_sees_pictures_and_the_report_shows_them_with_its_clicks(ou
         replay = replayer.replay(task_of(episode), episode)
         shown = [replayer.assets.contents[key] for key in replay.assets]
     assert (len(replay.pages), replay.problem) == (4, "")
-    sent = [payload["messages"][-1]["content"][1]["image_url"]["url"] for payload in state.asked]
+    sent = [payload["messages"][-1]["content"][1]["image_url"]["url"] for payload in state.requests]
     assert shown == [*dict.fromkeys(sent)]  # what the model has seen
     assert "left: 538px; top: 29px; width: 12px" in replay.pages[0].html  # the ring around (544, 35)
     assert [page.html.count("data-marked") for page in replay.pages] == [1, 0, 0, 0]

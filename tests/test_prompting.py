@@ -54,6 +54,6 @@ def play(style, address, monkeypatch, capsys, *options):
 def test_an_endpoint_recovers_by_what_it_thought_where_thoughts_are_not_left_out(style, monkeypatch, capsys):
     with serving_chat(reflecting) as (server, address):
         assert play(style, address, monkeypatch, capsys)["success"] == 1.0
-        assert server.asked[0]["messages"][0]["content"] == system_prompt(style, elements="label")
+        assert server.requests[0]["messages"][0]["content"] == system_prompt(style, elements="label")
         assert play(style, address, monkeypatch, capsys, "--no-thoughts")["success"] == 0.0
         assert play("think", address, monkeypatch, capsys)["success"] == 0.0

@@ -163,11 +163,11 @@ NEGATION = re.compile(r"\b(?:not|never|no|nothing|nobody|none|cannot)\b|n'?t\b",
 
 def test_registers_keep_every_negation():
     text = "it does not leak. I cannot say no, and I have not seen it. Nobody never did. It is not so, I would not say that."
-    wanted = len(NEGATION.findall(text))
+    target = len(NEGATION.findall(text))
     for register, number in product(grammar.REGISTERS, range(20)):
         from_it = apply_register(text, register, Dice(f"{register}/{number}"))
         message = re.sub(r"\b(does|is|have|would|do|did|was|could|has|wo|ca)nt\b", r"\1n't", from_it)
-        assert len(NEGATION.findall(message)) == wanted, from_it
+        assert len(NEGATION.findall(message)) == target, from_it
 
 
 def test_contradictory_opinions_are_rejected_and_verdicts_come_last():

@@ -112,9 +112,9 @@ def play(env, run):
 
 def fits(one, value, text):
     """Say whether a page shows what a case comes to."""
-    wanted = expected(one, value)
+    target = expected(one, value)
     shown = re.sub(" *\n", "\n", text.replace("&lt;", "<")) + "\n"
-    return (wanted if wanted.startswith("Downloaded") else f"Out: {wanted}\n") in shown
+    return (target if target.startswith("Downloaded") else f"Out: {target}\n") in shown
 
 
 class Person:

@@ -212,7 +212,7 @@ def watching(run):
         yield url
 
 
-def asked(url, path, host=None):
+def fetch(url, path, host=None):
     address = url.removeprefix("http://")
     connection = http.client.HTTPConnection(address)
     connection.request("GET", path, headers={"Host": host or address})
@@ -226,15 +226,15 @@ def test_news_are_what_the_run_has_reached(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     with watching(run) as url:
-        assert asked(url, "/news") == (200, json.dumps({"curves": {}, "heat": {}, "held": []}))
+        assert fetch(url, "/news") == (200, json.dumps({"curves": {}, "heat": {}, "held": []}))
         (run / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records(3)))
         for update in range(4, 8):
-            assert json.loads(asked(url, "/news")[1])["curves"]["run"]["values"]["update"] == list(range(1, update))
+            assert json.loads(fetch(url, "/news")[1])["curves"]["run"]["values"]["update"] == list(range(1, update))
             with (run / "metrics.jsonl").open("a") as file:
                 file.write(json.dumps(records(update)[-1]) + "\n" + '{"update": 9')  # the next line is being written
             (run / "metrics.jsonl").write_text((run / "metrics.jsonl").read_text().removesuffix('{"update": 9'))
         write_groups(run, 7, chain(*MIXED))
-        assert json.loads(asked(url, "/news")[1])["held"] == [f"run/7/{group[0].group}" for group in MIXED]
+        assert json.loads(fetch(url, "/news")[1])["held"] == [f"run/7/{group[0].group}" for group in MIXED]
 
 
 @pytest.mark.parametrize(("path", "host", "status"), [
@@ -247,7 +247,7 @@ def test_news_are_what_the_run_has_reached(tmp_path):
 def test_only_this_machine_is_answered_and_only_with_the_report(tmp_path, path, host, status):
     write_metrics(tmp_path / "run", records(2))
     with watching(tmp_path / "run") as url:
-        found, body = asked(url, path, host)
+        found, body = fetch(url, path, host)
     assert found == status
     assert ("connect-src 'self'" in body) == (status == 200)
 
@@ -271,7 +271,7 @@ def test_the_watch_command_prints_its_url_and_rejects_missing_folders(tmp_path, 
     command = [sys.executable, "-m", "agents.report", "--watch", "--port", "0", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         url = re.match(r"(http://127.0.0.1:\d+)/ follows ", process.stdout.readline()).group(1)
-        assert asked(url, "/")[0] == 200
+        assert fetch(url, "/")[0] == 200
         process.kill()
 
 

@@ -41,24 +41,24 @@ def report(tmp_path_factory, expert):
 @pytest.fixture
 def open_report(chromium, report):
     """Open the report, at a fragment, and fail for errors and for anything asked of a network: what a page asks for, the policy of the file stops."""
-    problems, pages, asked = [], [], []
+    problems, pages, calls = [], [], []
 
     def open_page(fragment="", **options):
         page = chromium.new_page(**options)
         pages.append(page)
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: asked.append((page, request)) if request.url.startswith("http") else None)
+        page.on("request", lambda request: calls.append((page, request)) if request.url.startswith("http") else None)
         page.goto(report + fragment)
         page.wait_for_selector("#viewer:not([hidden])")
         return page
 
     yield open_page
-    for page, request in asked:
+    for page, request in calls:
         while request.failure is None:  # a page that is closed does not say how its requests ended
             page.wait_for_event("requestfailed")
     for page in pages:
         page.close()
-    assert not problems + [request.url for _, request in asked if request.failure != "csp"]
+    assert not problems + [request.url for _, request in calls if request.failure != "csp"]
 
 
 def shown_page(page):

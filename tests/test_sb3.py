@@ -108,12 +108,12 @@ def test_candidates_are_enabled_controls_and_answers_with_goal_words():
     found = shop()
     assert [candidate.action for candidate in found[:2]] == [Action(Kind.EXIT, argument=""), Action(Kind.GO_BACKWARD)]
     used = {(item.form, item.action.element, item.action.argument): item.already_set for item in found}
-    wanted = {
+    expected = {
         ("link", "Shop", None): False, ("link", "View [2]", None): False, ("button", "Go", None): False,
         ("type", "Search", "lamp"): True, ("search", "Search", "lamp"): True, ("type", "note", "lamp"): False,
         ("option", "Size", "Small"): False, ("option", "Size", "Large"): True, ("box", "Gift", None): True,
     }  # fmt: skip
-    assert used.items() >= wanted.items()
+    assert used.items() >= expected.items()
     assert "Closed" not in {candidate.label for candidate in found}
     assert {candidate.form for candidate in found} == set(module.FORMS)
     answers = [candidate.text for candidate in of_form("answer", shop())]
@@ -126,8 +126,8 @@ def test_candidates_are_enabled_controls_and_answers_with_goal_words():
 
 
 def test_candidates_are_sorted_by_relevance_then_page_order():
-    found, wanted = shop(), module.words(GOAL)
-    scores = [module.relevance(candidate, wanted) for candidate in found[2:]]
+    found, expected = shop(), module.words(GOAL)
+    scores = [module.relevance(candidate, expected) for candidate in found[2:]]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > scores[-1] == 0.0
     assert shop(7) == found[:7]
@@ -137,11 +137,11 @@ def test_candidates_are_sorted_by_relevance_then_page_order():
     first, second = (item for item in shop() if item.label == "View")
     assert (first.action.element, second.action.element) == ("View", "View [2]")
     assert module.relevance(first, module.words(GOAL)) > module.relevance(second, module.words(GOAL)) == 0.0
-    wanted = module.words("red bag")
+    expected = module.words("red bag")
     action = Action(Kind.EXIT, argument="red bag")
-    assert module.relevance(module.Candidate("answer", action), wanted) == 0.0
-    assert module.relevance(module.Candidate("answer", action, line="red bag"), wanted) == 0.5
-    assert module.relevance(module.Candidate("link", Action(Kind.CLICK, "Red bag"), "Red bag"), wanted) == 1.0
+    assert module.relevance(module.Candidate("answer", action), expected) == 0.0
+    assert module.relevance(module.Candidate("answer", action, line="red bag"), expected) == 0.5
+    assert module.relevance(module.Candidate("link", Action(Kind.CLICK, "Red bag"), "Red bag"), expected) == 1.0
 
 
 def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():

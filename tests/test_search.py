@@ -113,16 +113,16 @@ def make(name, task, budget=40, value=None):
 
 def run_by_hand(tree, grow):
     """Drive a search without an env; `grow` makes the children's endings. Returns the end and the states expanded."""
-    expanded, count, wanted = [], 1, next(tree)
+    expanded, count, expected = [], 1, next(tree)
     while True:
-        expanded.append(wanted.state.number)
+        expanded.append(expected.state.number)
         children = []
-        for index in range(min(wanted.replies, wanted.max_children)):
-            steps = (*wanted.state.steps, Step(str(count), str(index)))
-            children.append(SearchState(count, wanted.state, (), str(count), steps, grow(steps)))
+        for index in range(min(expected.replies, expected.max_children)):
+            steps = (*expected.state.steps, Step(str(count), str(index)))
+            children.append(SearchState(count, expected.state, (), str(count), steps, grow(steps)))
             count += 1
         try:
-            wanted = tree.send(children)
+            expected = tree.send(children)
         except StopIteration as stop:
             return stop.value, expanded
 

@@ -61,8 +61,8 @@ def test_changes_are_held_against_those_of_a_solution(done, needed, beyond, miss
 
 
 def test_the_most_different_added_row_is_reported_and_read_only_solutions_change_nothing():
-    wanted, other = added("review", product=1, text="good"), added("review", product=7, text="bad")
-    difference = compare([other, added("review", product=1, text="nice")], [wanted])
+    required, other = added("review", product=1, text="good"), added("review", product=7, text="bad")
+    difference = compare([other, added("review", product=1, text="nice")], [required])
     assert difference.beyond == [other]
     assert "beyond the task: shop: review added: product=7, text=bad" in verdict(difference, is_forbidden=True).reason
     tasks = [task for task in suite.load("test") if "state" not in task.eval_types]

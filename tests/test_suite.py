@@ -277,11 +277,11 @@ def test_a_picture_may_be_posted_again_by_its_address_in_either_field(opened, va
 
 def test_each_shipped_task_that_has_an_answer_states_its_type():
     """Also where the answer is N/A, so that the type tells nothing about it."""
-    asked = [task for split in suite.SPLITS for task in suite.load(split) if task.eval_types == ("string_match",)]
-    untyped = {task.template for task in asked if "asked" not in task.eval and task.is_achievable}
-    assert len(asked) > 300
+    questions = [task for split in suite.SPLITS for task in suite.load(split) if task.eval_types == ("string_match",)]
+    untyped = {task.template for task in questions if "asked" not in task.eval and task.is_achievable}
+    assert len(questions) > 300
     assert untyped == set()
     types = {}
-    for task in asked:
+    for task in questions:
         types.setdefault(task.template, set()).add(task.eval.get("asked", {}).get("type", ""))
     assert {template for template, found in types.items() if len(found) > 1} == set()

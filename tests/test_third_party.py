@@ -42,9 +42,9 @@ TASK = {
             {
                 "url": "__GITLAB__/issue1",
                 "locator": f"document.querySelector('[name={name}",
-                "required_contents": {"exact_match": wanted},
+                "required_contents": {"exact_match": expected},
             }
-            for name, wanted in (("title]').value", "Broken lamp"), ("priority]').selectedOptions[0].innerText", "bug"))
+            for name, expected in (("title]').value", "Broken lamp"), ("priority]').selectedOptions[0].innerText", "bug"))
         ],
     },
 }

@@ -120,9 +120,9 @@ class Scripted:
         self.rendered.append(options)
         return [len(messages)]
 
-    def _generate_single_turn(self, asked, *_):
+    def _generate_single_turn(self, requests, *_):
         reply = next(self._replies)
-        return [[ord(letter) for letter in reply] for _ in asked], None
+        return [[ord(letter) for letter in reply] for _ in requests], None
 
 
 def test_rollouts_for_trl_go_on_where_an_episode_is_lost(monkeypatch):

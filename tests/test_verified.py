@@ -258,8 +258,8 @@ def test_a_session_is_recorded_from_its_start_on(address):
     unasked = ChromiumBrowser(None)
     assert unasked.traffic is None
     unasked.close()
-    asked = [(each.method, each.url.removeprefix(address), each.status) for each in found]
-    assert asked == [
+    requests = [(each.method, each.url.removeprefix(address), each.status) for each in found]
+    assert requests == [
         ("GET", "/script", 200),
         ("GET", "/items.json", 200),
         ("POST", "/user/MarvelsGrantMan136/edit_biography", 302),

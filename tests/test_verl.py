@@ -37,10 +37,10 @@ class Server:
     """Replies as the expert does where it knows the prompt, and with an exit without an answer elsewhere."""
 
     def __init__(self, encoder, known):
-        self.encoder, self.known, self.asked = encoder, known, []
+        self.encoder, self.known, self.requests = encoder, known, []
 
     async def generate(self, request_id, *, prompt_ids, sampling_params):
-        self.asked.append((request_id, prompt_ids, sampling_params))
+        self.requests.append((request_id, prompt_ids, sampling_params))
         ids = self.known.get(tuple(prompt_ids), self.encoder.encode_reply('exit(message="")'))
         return TokenOutput(list(ids), [-0.5] * len(ids) if sampling_params["logprobs"] else None)
 
@@ -92,9 +92,11 @@ def test_each_step_is_a_row_with_the_very_tokens_of_one_server(tokenizer, encode
         server = Server(encoder, known)
         outputs = run(loop(server, tokenizer), number, temperature=0.3)
         assert len(outputs) > 1
-        requests.add(server.asked[0][0])
-        assert all(asked[::2] == (server.asked[0][0], {"temperature": 0.3, "logprobs": True}) for asked in server.asked)
-        assert [output.prompt_ids for output in outputs] == [prompt for _, prompt, _ in server.asked]
+        requests.add(server.requests[0][0])
+        assert all(
+            request[::2] == (server.requests[0][0], {"temperature": 0.3, "logprobs": True}) for request in server.requests
+        )
+        assert [output.prompt_ids for output in outputs] == [prompt for _, prompt, _ in server.requests]
         for output in outputs:
             count = len(output.response_ids)
             assert tuple(output.response_ids) == known[tuple(output.prompt_ids)]
@@ -115,7 +117,7 @@ def test_policy_failures_score_zero_and_too_long_pages_end_the_episode(tokenizer
     ends = [run(loop(server, tokenizer, prompt_length=longest - 1), number) for number in range(len(TASKS))]
     cut = [outputs for outputs in ends if not outputs or outputs[0].reward_score == 0.0]
     assert cut
-    assert all(len(prompt) < longest for _, prompt, _ in server.asked)
+    assert all(len(prompt) < longest for _, prompt, _ in server.requests)
 
 
 def test_an_aborted_request_a_broken_env_and_an_unknown_setting_are_errors_not_rewards(tokenizer, encoder, monkeypatch):
@@ -159,7 +161,7 @@ def test_episodes_run_at_the_same_time(tokenizer, encoder, known):
             self.everybody = asyncio.Barrier(4)
 
         async def generate(self, request_id, **options):
-            if request_id not in {asked for asked, _, _ in self.asked}:
+            if request_id not in {request for request, _, _ in self.requests}:
                 await asyncio.wait_for(self.everybody.wait(), 60)
             return await super().generate(request_id, **options)
 

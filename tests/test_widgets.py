@@ -605,8 +605,8 @@ def test_events_of_a_server_arrive_while_it_goes_on_sending(records):
             assert "First" in seen(browser)
             assert "Second" not in seen(browser)
             if records:
-                (asked,) = [each for each in browser.traffic.exchanges if each.url.endswith("/events")]
-                assert (asked.status, asked.response_body) == (200, b"")
+                (requests,) = [each for each in browser.traffic.exchanges if each.url.endswith("/events")]
+                assert (requests.status, requests.response_body) == (200, b"")
             browser.start([url], {})  # which ends the first stream
         finally:
             go_on.set()

@@ -85,16 +85,16 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
     assert workflows.is_same_step(first, workflow.deeds[0])
 
 
-@pytest.mark.parametrize(("one", "other", "wanted"), [
+@pytest.mark.parametrize(("one", "other", "expected"), [
     (("Exit",), ("Exit", "", "<text>"), False),
     (("Exit", "", "Yes"), ("Exit", "", "<text>"), True),
     (("Exit", "", "N/A"), ("Exit", "", "<text>"), False),
     (("Select Dropdown Option", "Sort By", "Price"), ("Select Dropdown Option", "Sort By", "Name"), False),
     (("Search", "Search", workflows.NAME), ("Search", "Search", "<text>"), True),
 ])  # fmt: skip
-def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):
+def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, expected):
     one, other = workflows.WorkflowStep(*one), workflows.WorkflowStep(*other)
-    assert workflows.is_same_step(one, other) is workflows.is_same_step(other, one) is wanted
+    assert workflows.is_same_step(one, other) is workflows.is_same_step(other, one) is expected
 
 
 def reply_of(policy, goal, page, seed=0):
@@ -146,7 +146,7 @@ def test_a_chat_model_is_given_the_workflows_of_the_site():
             policy.replies()
             page = page.replace("shop.test", "forum.test")
         policy.close()
-    systems = [asked["messages"][0]["content"] for asked in server.asked]
+    systems = [request["messages"][0]["content"] for request in server.requests]
     assert systems[0] == systems[1], "an episode keeps what it began with"
     assert systems[0].startswith("Be brief.\n\n")
     assert str(memory.workflows[0]) in systems[0]

@@ -22,7 +22,7 @@ PAGE = "= Tea\nGreen tea.\n\n* hot\n* cold\n"
 FILES = {"page.txt": PAGE, "data.json": json.dumps({"a": [1, 2], "b": {"c": "x"}}), "image.bin": b"\xff\xfe"}
 
 
-@pytest.mark.parametrize(("name", "wanted", "done", "beyond"), [
+@pytest.mark.parametrize(("name", "expected", "done", "beyond"), [
     ("page.txt", PAGE + "* iced\n", PAGE + "* iced\n", 0),
     ("page.txt", PAGE + "* iced\n", PAGE + "* frozen\n", 0),  # the other checks say what it must be
     ("page.txt", PAGE + "* iced\n", "* iced\n", 4),
@@ -34,7 +34,7 @@ FILES = {"page.txt": PAGE, "data.json": json.dumps({"a": [1, 2], "b": {"c": "x"}
     ("image.bin", b"\xff\x00", b"\xff\x01", 0),
     ("image.bin", None, b"\xff\x01", 1),
 ])  # fmt: skip
-def test_files_are_compared_by_their_lines(tmp_path, name, wanted, done, beyond):
+def test_files_are_compared_by_their_lines(tmp_path, name, expected, done, beyond):
     def after(content):
         folder = written(tmp_path / f"now{content!r}"[:20].replace("/", "_"), FILES)
         if content is None:
@@ -46,7 +46,7 @@ def test_files_are_compared_by_their_lines(tmp_path, name, wanted, done, beyond)
         return changes
 
     base = written(tmp_path / "base", FILES)
-    assert len(compare(after(done), after(wanted)).beyond) == beyond
+    assert len(compare(after(done), after(expected)).beyond) == beyond
 
 
 def test_database_names_in_files_are_not_changes(tmp_path):

@@ -234,8 +234,8 @@ def test_clients_that_do_nothing_do_not_read_or_never_end_are_dropped(address, m
             assert end_of(client).startswith(b"HTTP/1.1 200" if sent else b"")
     monkeypatch.setattr(http, "_TRANSFER_TIMEOUT_S", 0.3)
     monkeypatch.setattr(http, "_ERROR_TIMEOUT_S", 0.2)
-    asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    for begun, part in ((b"", asked * 100), (HEAD + CHUNKED, b"1000\r\n" + b" " * 4096 + b"\r\n")):
+    order = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for begun, part in ((b"", order * 100), (HEAD + CHUNKED, b"1000\r\n" + b" " * 4096 + b"\r\n")):
         with socket.create_connection(address, timeout=60) as client, suppress(ConnectionResetError, BrokenPipeError):
             client.sendall(begun)
             while True:

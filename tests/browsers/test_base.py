@@ -375,17 +375,17 @@ class TestForms:
         for is_chosen in (True, False):  # in a list for several
             click(browser, "two")
             assert ("selected" in node(browser, "two").attrib) is is_chosen
-        for wanted, label in {
+        for target, label in {
             "Large": "Large",
             "EXTRA": "Extra large",
             " extra  large ": "Extra large",
             "small": "Small",
         }.items():
-            choose(browser, "size", wanted)
+            choose(browser, "size", target)
             assert " ".join(marked(browser)[0].split()) == label
-        for wanted in ("Medium", "", "Choose", "Giant"):
+        for target in ("Medium", "", "Choose", "Giant"):
             with pytest.raises(ActionError):
-                choose(browser, "size", wanted)
+                choose(browser, "size", target)
         with expect_error(ActionError, "input"):
             choose(browser, "name", "x")
 

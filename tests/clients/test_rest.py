@@ -14,16 +14,16 @@ from webarena_gym.errors import ServerError
 
 
 def test_a_redirect_is_not_followed_with_a_token_and_no_file_is_read():
-    asked = []
+    requests = []
 
     @Request.application
     def app(request):
-        asked.append(request.path)
+        requests.append(request.path)
         return Response("", status=302, headers={"Location": "/other"})
 
     with serving(app) as address, expect_error(RefusedError, 302):
         request_json(address, token="secret")
-    assert asked == ["/"]
+    assert requests == ["/"]
     with expect_error(ServerError, "'file:///etc/passwd'"):
         request_json("file:///etc/passwd")
 

@@ -26,19 +26,19 @@ from webarena_gym.evaluation.results import (
 
 @pytest.mark.parametrize("with_tools", [False, True])
 def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(chatted, with_tools):
-    status, result, output, asked = chatted(*["--tools"] * with_tools, "--option", "temperature=0")
+    status, result, output, requests = chatted(*["--tools"] * with_tools, "--option", "temperature=0")
     assert (status, result["success"]["success"], result["success"]["n"]) == (0, 1.0, 6), output
-    assert result["prompt_tokens"]["total"] == 100 * len(asked)
+    assert result["prompt_tokens"]["total"] == 100 * len(requests)
     assert result["completion_tokens"]["total"] == 10 * result["steps"]["total"]
-    assert result["cost"]["total"] == 0.25 * len(asked)
-    assert all(payload["temperature"] == 0 and payload["model"] == "good" for payload in asked)
+    assert result["cost"]["total"] == 0.25 * len(requests)
+    assert all(payload["temperature"] == 0 and payload["model"] == "good" for payload in requests)
     assert result["agent"] == {"name": "chat:good", "tools": with_tools, "options": {"temperature": 0}}
 
 
 def test_fields_of_requests_are_the_user_s_to_choose(chatted):
-    status, *_, asked = chatted("--limit", "1", "--option", "seed=null", "--option", "effort=low")
+    status, *_, requests = chatted("--limit", "1", "--option", "seed=null", "--option", "effort=low")
     assert status == 0
-    assert {frozenset(payload) for payload in asked} == {frozenset(("model", "messages", "effort"))}
+    assert {frozenset(payload) for payload in requests} == {frozenset(("model", "messages", "effort"))}
 
 
 def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
@@ -99,11 +99,11 @@ THOUGHT = {"content": None, "reasoning_content": "Let me see."}
     ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
 ])  # fmt: skip
 def test_each_kind_of_answer_is_blamed_on_the_right_side(chatted, message, options, message_part):
-    status, result, output, asked = chatted("--limit", 1, "--max-steps", 2, *options, say=lambda _: dict(message))
+    status, result, output, requests = chatted("--limit", 1, "--max-steps", 2, *options, say=lambda _: dict(message))
     if message_part in ("exited", "truncated", "too_long"):
         assert (status, result["endings"], result["failed"]) == (0, {message_part: 1}, 0), output
-        assert (len(asked) == 2) is (message_part == "truncated")
-        assert result["completion_tokens"]["total"] == 10 * len(asked)
+        assert (len(requests) == 2) is (message_part == "truncated")
+        assert result["completion_tokens"]["total"] == 10 * len(requests)
     else:
         assert (status, result["success"], result["failed"], result["judged"]) == (1, None, 1, 0), output
         assert message_part in output
@@ -136,9 +136,9 @@ def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(chatted):
 
 @pytest.mark.parametrize(("first", "judged"), [(0, 0), (1, 1)])
 def test_ambiguous_rejections_count_as_too_long_only_if_requested(chatted, first, judged):
-    wanted = partial(chatted, "--limit", 1, "--max-steps", 2, fault=lambda number, _: 400 if number >= first else None)
-    assert wanted(folder="failed")[1]["failed"] == 1
-    status, result, *_ = wanted("--too-long", "lost")
+    target = partial(chatted, "--limit", 1, "--max-steps", 2, fault=lambda number, _: 400 if number >= first else None)
+    assert target(folder="failed")[1]["failed"] == 1
+    status, result, *_ = target("--too-long", "lost")
     assert (status, result["judged"], result["endings"]) == (1 - judged, judged, {"too_long": 1} if judged else {})
 
 
@@ -151,25 +151,25 @@ def test_an_error_in_the_place_of_an_answer_is_read_whatever_the_status(chatted,
 
 def test_missing_funds_are_failures_and_quotas_are_rate_limits(chatted):
     unpaid = (429, {}, json.dumps({"error": {"code": "insufficient_quota", "message": "check your plan and billing details"}}))
-    status, _, output, asked = chatted("--limit", 1, fault=lambda *_: unpaid)
-    assert (status, len(asked), "insufficient_quota" in output, "next try" in output) == (1, 1, True, False)
+    status, _, output, requests = chatted("--limit", 1, fault=lambda *_: unpaid)
+    assert (status, len(requests), "insufficient_quota" in output, "next try" in output) == (1, 1, True, False)
     limited = (429, {}, "You exceeded your current quota, please check your plan and billing details")
-    status, _, output, asked = chatted("--limit", 1, folder="limited", fault=lambda number, _: None if number else limited)
+    status, _, output, requests = chatted("--limit", 1, folder="limited", fault=lambda number, _: None if number else limited)
     assert status == 0
     assert re.search("webarena-gym: .*answered 429 .*current quota.*; next try in 0.25 s, last try in at most 900 s", output)
 
 
 @pytest.mark.parametrize("fault", ["trickle", "trickle head", "silent"])
 def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(chatted, fault):
-    status, result, output, asked = chatted("--timeout", "0.3", "--deadline", "0.4", "--limit", 1, fault=lambda *_: fault)
-    assert (status, result["failed"], len(asked)) == (1, 1, 1)
+    status, result, output, requests = chatted("--timeout", "0.3", "--deadline", "0.4", "--limit", 1, fault=lambda *_: fault)
+    assert (status, result["failed"], len(requests)) == (1, 1, 1)
     assert "timed out after 0.3 s" in output
 
 
 def test_evaluations_resume_with_another_address_of_the_model(chatted):
-    wanted = partial(chatted, "--limit", 2, "--jobs", 1)
-    assert wanted(fault=lambda number, _: 404 if number else None)[0] == 1
-    status, result, output, _ = wanted()
+    target = partial(chatted, "--limit", 2, "--jobs", 1)
+    assert target(fault=lambda number, _: 404 if number else None)[0] == 1
+    status, result, output, _ = target()
     assert (status, result["judged"], result["failed"]) == (0, 2, 0), output
 
 
@@ -182,17 +182,17 @@ def test_endpoints_without_usage_are_scored_and_unlisted_models_reported(chatted
 def test_all_jobs_respect_the_retry_time_of_a_rate_limit(chatted, tmp_path):
     limited = (429, {"Retry-After-Ms": "300"}, "slow down")
 
-    status, result, output, asked = chatted("--jobs", "3", fault=lambda number, _: limited if number % 3 == 2 else None)
+    status, result, output, requests = chatted("--jobs", "3", fault=lambda number, _: limited if number % 3 == 2 else None)
     assert (status, result["success"]["success"], result["failed"]) == (0, 1.0, 0), output
-    assert len(asked) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
+    assert len(requests) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
 
 
 def test_rate_limits_beyond_the_deadline_are_failures(chatted):
-    status, result, output, asked = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
+    status, result, output, requests = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
     assert (status, result["success"]) == (1, None)
     assert "429" in output
     assert "asks to wait" in output
-    assert len(asked) == 1  # whoever came later did not even ask
+    assert len(requests) == 1  # whoever came later did not even ask
 
 
 @pytest.mark.parametrize(("fault", "message"), [(400, "400"), (401, "401"), ((404, {}, "no such model"), "no such model")])

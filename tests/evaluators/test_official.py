@@ -108,23 +108,23 @@ def test_answers(references, where):
 
 
 def asking(references, answer, rules, accepts=True, note=""):
-    asked = []
+    requests = []
 
     def judge(*question):
-        asked.append(question)
+        requests.append(question)
         return accepts
 
     (verdict,) = evaluate(string(note, fuzzy_match=references), "Which?", outcome(answer)[0], judge, rules)
-    return verdict, asked
+    return verdict, requests
 
 
 def test_webarena_asks_for_each_reference_and_the_others_for_all_at_once():
     assert [one[1] for one in asking(["3 km", "5 min"], "Both", "webarena")[1]] == ["3 km", "5 min"]
-    verdict, asked = asking(["3 km"], "", "webarena")  # and judges no empty answer
-    assert (verdict.passed, asked) == (False, [])
+    verdict, requests = asking(["3 km"], "", "webarena")  # and judges no empty answer
+    assert (verdict.passed, requests) == (False, [])
     for rules in LITE:
-        verdict, asked = asking(["3 km", "5 min"], "Both", rules)
-        assert asked == [("Which?", "3 km, 5 min", "both")]
+        verdict, requests = asking(["3 km", "5 min"], "Both", rules)
+        assert requests == [("Which?", "3 km, 5 min", "both")]
         assert (verdict.passed, verdict.decided_by) == (True, "judge judge")
         assert len(asking(["3 km"], "", rules)[1]) == 1
 
@@ -133,14 +133,14 @@ def test_webarena_asks_for_each_reference_and_the_others_for_all_at_once():
 def test_rejections_of_the_judge_fail_and_reasons_are_accepted_for_not_available(rules):
     note = "there is no such shop"
     assert not asking(["3 km"], "4 km", rules, accepts=False)[0].passed
-    verdict, asked = asking("N/A", "N/A", rules, note=note)
-    assert (verdict.passed, verdict.decided_by, asked) == (True, "equal text", [])
-    verdict, asked = asking("N/A", "The shop does not exist", rules, note=note)
+    verdict, requests = asking("N/A", "N/A", rules, note=note)
+    assert (verdict.passed, verdict.decided_by, requests) == (True, "equal text", [])
+    verdict, requests = asking("N/A", "The shop does not exist", rules, note=note)
     assert verdict.passed
-    assert note in asked[0][1]
+    assert note in requests[0][1]
     assert not asking("N/A", "Blue", rules, accepts=False, note=note)[0].passed
-    verdict, asked = asking(["N/A"], "n/a", rules)  # in a list, as any other
-    assert (verdict.passed, asked) == (True, [("Which?", "N/A", "n/a")])
+    verdict, requests = asking(["N/A"], "n/a", rules)  # in a list, as any other
+    assert (verdict.passed, requests) == (True, [("Which?", "N/A", "n/a")])
     (verdict,) = evaluate(string(fuzzy_match=["3 km"]), "", outcome("3 km")[0], None, rules)
     assert (verdict.passed, verdict.decided_by) == (True, "typed comparison")
 
@@ -212,18 +212,18 @@ def test_contents(locator, content, required, where):
 def test_preparations_come_first_and_may_throw(rules):
     clicks = ["document.a.click()", "document.b.click()"]
     block = html("document.x", {"exact_match": "seen"}, prep_actions=clicks)
-    for known, asked in ((clicks, clicks), (clicks[1:], clicks[:1])):  # the first to throw is the last
+    for known, requests in ((clicks, clicks), (clicks[1:], clicks[:1])):  # the first to throw is the last
         ended, opened = outcome(scripts=dict.fromkeys(known) | {"document.x": "seen"})
         assert evaluate(block, "", ended, None, rules)[0].passed
-        assert [script for _, script in opened] == [*asked, "document.x"]
+        assert [script for _, script in opened] == [*requests, "document.x"]
 
 
 @pytest.mark.parametrize("rules", ALL)
 def test_several_targets_on_pages_of_their_own(rules):
     post = "http://forum.test/f/pics/7/title/-/comment/9"
-    wanted = [("seen", "__SHOPPING__/wishlist/"), ("seen", "func:reddit_get_post_url('__last_url__')"), ("other", "last")]
+    goal_value = [("seen", "__SHOPPING__/wishlist/"), ("seen", "func:reddit_get_post_url('__last_url__')"), ("other", "last")]
     block = html("document.x", {})
-    block["program_html"] = [html("document.x", {"exact_match": content}, at)["program_html"][0] for content, at in wanted]
+    block["program_html"] = [html("document.x", {"exact_match": content}, at)["program_html"][0] for content, at in goal_value]
     ended, opened = outcome(url=post, scripts={"document.x": "seen"})
     assert [verdict.passed for verdict in evaluate(block, "", ended, None, rules)] == [True, True, False]
     assert [address for address, _ in opened] == ["http://shop.test/wishlist/", "http://forum.test/f/pics/7/", post]

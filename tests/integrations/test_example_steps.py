@@ -280,7 +280,7 @@ def reply(verb, label, text):
     return CALLS[verb].format(json.dumps(label), json.dumps(text))
 
 
-def difference(env, info, wanted):
+def difference(env, info, expected):
     """Say how the page after a step differs from the one that a person has; "" where it does not."""
     if "failure" in info:
         return info["failure"]
@@ -291,12 +291,12 @@ def difference(env, info, wanted):
         shown = [normal(each) for each in driven._run(driven._context.tab.page.evaluate(SHOWN))]  # without a word to the env
     except BrowserError as error:
         return str(error)
-    if shown[0] != wanted[0]:
-        return f"at {shown[0]}, not {wanted[0]}"
-    if shown[1] != wanted[1]:
-        ours, theirs = shown[1].split(), wanted[1].split()
+    if shown[0] != expected[0]:
+        return f"at {shown[0]}, not {expected[0]}"
+    if shown[1] != expected[1]:
+        ours, theirs = shown[1].split(), expected[1].split()
         return f"text: {[word for word in ours if word not in theirs]}, not {[word for word in theirs if word not in ours]}"
-    return "" if shown == wanted else f"fields: {[pair for pair in zip(shown, wanted, strict=False) if pair[0] != pair[1]]}"
+    return "" if shown == expected else f"fields: {[pair for pair in zip(shown, expected, strict=False) if pair[0] != pair[1]]}"
 
 
 @pytest.mark.integrations
@@ -306,11 +306,11 @@ def test_each_step_has_the_effect_that_it_has_for_a_person(make_env, persons, na
     theirs, state = persons(name, SCRIPTS[name][number])
     env, misses = make_env(name, "chromium"), {}
     env.reset(seed=0)
-    for place, (step, wanted) in enumerate(
+    for place, (step, expected) in enumerate(
         zip(steps_of(SCRIPTS[name][number], env.options.application.url), theirs, strict=True)
     ):
         *_, info = env.step(reply(*step))
-        if why := difference(env, info, wanted):
+        if why := difference(env, info, expected):
             misses[f"{number}.{place} {step[0]} {step[1]}"] = why
         if "failure" in info:
             break

@@ -116,8 +116,8 @@ def test_foreign_hosts_are_out_of_reach(make, name):
     if sys.platform == "linux":
         interfaces = Path(f"/proc/{pid_of(env.backend._current)}/net/dev").read_text().splitlines()[2:]
         assert [line.split(":")[0].strip() for line in interfaces] == ["lo"], "of its process"
-    browser, asked = env.backend.browser, "fetch({!r}, {{mode: 'no-cors'}}).then(() => 'reached', () => 'refused')"
+    browser, request = env.backend.browser, "fetch({!r}, {{mode: 'no-cors'}}).then(() => 'reached', () => 'refused')"
     for url in ("http://example.com/", "https://example.com/", "http://127.0.0.1:80/", "http://[::1]/"):
-        assert browser.run_script(asked.format(url)) == "refused"
+        assert browser.run_script(request.format(url)) == "refused"
     browser.new_tab("http://example.com/")
     assert browser.has_failed

@@ -130,7 +130,7 @@ def run(todo, environment, folder):
 
 
 def test_install_commands_of_the_guide_match_those_of_the_makefile():
-    wanted = dict(
+    expected = dict(
         re.findall(r"^needs_(\w+) := (.*?)$", (ROOT / "Makefile").read_text().replace("$(TORCH)", "torch"), re.MULTILINE)
     )
     of = {
@@ -139,7 +139,7 @@ def test_install_commands_of_the_guide_match_those_of_the_makefile():
     }  # fmt: skip
     for section, library in of.items():
         packages = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
-        installed = wanted[library]
+        installed = expected[library]
         # Tests of adapters that hand on pictures try these as well.
         assert names(packages) in (names(installed), names(installed.replace(".[chromium]", "."))), section
 

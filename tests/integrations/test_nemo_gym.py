@@ -83,8 +83,8 @@ def text_reply(text):
     return response(id="m", type="message", role="assistant", status="completed", content=[part])
 
 
-def expert(task, asked, by_tools):
-    turns = turn_of(asked)
+def expert(task, request, by_tools):
+    turns = turn_of(request)
     action = task.solution[turns].action
     if not by_tools:
         return text_reply(DIALECTS["webrl"].naming_by("label").format(action))
@@ -96,21 +96,21 @@ def expert(task, asked, by_tools):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["task"])
 def test_the_expert_is_rewarded(play, row, by_tools):
     task = find(row["task"])
-    done = play(row, lambda asked: expert(task, asked, by_tools))
+    done = play(row, lambda request: expert(task, request, by_tools))
     assert (done.reward, done.terminated, done.info["success"]) == (1.0, True, True), done.info
     assert any(task.intent in str(item.content) for item in done.responses_create_params.input)
 
 
-def turn_of(asked):
+def turn_of(request):
     return sum(
-        getattr(item, "type", None) == "function_call" or getattr(item, "role", None) == "assistant" for item in asked.input
+        getattr(item, "type", None) == "function_call" or getattr(item, "role", None) == "assistant" for item in request.input
     )
 
 
 def test_a_task_of_a_suite_is_played(play):
     suite = {"suite": str(ERRANDS / "suite.toml")}
     (row,) = rows("served", suite)
-    done = play(row, lambda asked: text_reply(SOLVED[turn_of(asked)]), **suite)
+    done = play(row, lambda request: text_reply(SOLVED[turn_of(request)]), **suite)
     assert (row["task"], done.reward, done.terminated) == ("shelf.jam", 1.0, True), done.info
 
 
@@ -120,9 +120,9 @@ def test_tools_are_offered_and_their_budget_is_kept(play):
     assert row["responses_create_params"]["tools"][-1]["name"] == "lookup"
     calls = [("lookup", '{"query": "town", "k": 1}')] * 2 + [("exit", '{"message": "x"}')]
 
-    def say(asked):
-        name, arguments = calls[turn_of(asked)]
-        return response(id="f", type="function_call", call_id=f"c{turn_of(asked)}", name=name, arguments=arguments)
+    def say(request):
+        name, arguments = calls[turn_of(request)]
+        return response(id="f", type="function_call", call_id=f"c{turn_of(request)}", name=name, arguments=arguments)
 
     done = play(row, say, **tools)
     first, second = [item.output for item in done.response.output if item.type == "function_call_output"]

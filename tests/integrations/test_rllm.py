@@ -49,15 +49,17 @@ def test_the_expert_is_rewarded_a_request_a_step():
         episode, output = play(address)
     (trajectory,) = episode.trajectories
     assert (trajectory.reward, episode.is_correct, output.reward, output.is_correct) == (1.0, True, 1.0, True)
-    assert [step.done for step in trajectory.steps] == [False] * (len(state.asked) - 1) + [True]
-    assert {(asked["temperature"], asked["top_k"]) for asked in state.asked} == {(0.5, 7)}
-    assert all(len(message["content"]) < 500 for message in state.asked[-1]["messages"][1:-1])  # earlier pages are compressed
+    assert [step.done for step in trajectory.steps] == [False] * (len(state.requests) - 1) + [True]
+    assert {(request["temperature"], request["top_k"]) for request in state.requests} == {(0.5, 7)}
+    assert all(
+        len(message["content"]) < 500 for message in state.requests[-1]["messages"][1:-1]
+    )  # earlier pages are compressed
 
 
 def test_conversations_that_exceed_the_context_are_judged():
     with serving_chat(lambda _: {"content": "Hm."}) as (state, address):
         episode, output = play(address, max_steps=3)
-        assert (len(state.asked), output.reward) == (3, 0.0)
+        assert (len(state.requests), output.reward) == (3, 0.0)
         state.usage = None
         full = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
         full["rllm_termination_reason"] = "max_prompt_length_exceeded"

@@ -217,9 +217,9 @@ def test_the_loss_counts_replies_and_masks_pages(tokenizer, tmp_path):
     replies = [call("wait"), call("exit", message="$1"), "Done.<|im_end|>"]
     turns = iter(replies)
 
-    def generate(asked, *_, **__):
+    def generate(requests, *_, **__):
         ids = tokenizer(next(turns), add_special_tokens=False)["input_ids"]
-        return [ids for _ in asked], None
+        return [ids for _ in requests], None
 
     score = trainer._generate_and_score_completions
     trainer._generate_single_turn = generate
@@ -242,10 +242,10 @@ def test_two_updates_in_our_context(tokenizer, tmp_path):
 
 
 def test_the_text_of_pages_becomes_no_control_token_in_our_context(tokenizer, monkeypatch):
-    asked = []
+    requests = []
 
     def generate(prompts, *_):
-        asked.extend(prompts)
+        requests.extend(prompts)
         return [tokenizer("exit()", add_special_tokens=False)["input_ids"] for _ in prompts], None
 
     trainer = SimpleNamespace(processing_class=tokenizer, chat_template_kwargs={}, _generate_single_turn=generate)
@@ -254,7 +254,7 @@ def test_the_text_of_pages_becomes_no_control_token_in_our_context(tokenizer, mo
         rollouts = Rollouts({"tasks": TASKS})
         rollouts([TASKS[0].task_id], trainer)
         rollouts.close()
-    plain, other = asked
+    plain, other = requests
     special = tokenizer.all_special_ids
     assert [token for token in other if token in special] == [token for token in plain if token in special]
     assert " ".join(SPECIAL) in tokenizer.decode(other)
@@ -281,14 +281,14 @@ def play(tokenizer, tmp_path, rows, steps=1, generations=4, **options):
     turns = count()
     by_tools = "environment_factory" in options
 
-    def generate(asked, *_, **__):
+    def generate(requests, *_, **__):
         turn, wait, ending = next(turns) % 3 if by_tools else next(turns) % 2, 'do(action="Wait")<|im_end|>', "<|im_end|>"
         texts = [[wait, f'exit(message="{answer if place % 2 else "$1"}")<|im_end|>'] for place in range(generations)]
         if by_tools:
             texts = [
                 [call("wait"), call("exit", message=answer if place % 2 else "$1"), ending] for place in range(generations)
             ]
-        left = [each[turn] for each in texts][-len(asked) :]  # an episode that is lost ends before the others
+        left = [each[turn] for each in texts][-len(requests) :]  # an episode that is lost ends before the others
         return [tokenizer(text, add_special_tokens=False)["input_ids"] for text in left], None
 
     trainer._generate_single_turn = generate

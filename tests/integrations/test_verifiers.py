@@ -69,7 +69,7 @@ def test_vf_eval_shows_pictures(tmp_path, monkeypatch):
     with serving_chat(say) as (state, address):
         found = rewards(evaluate(tmp_path, address, *options, "-n", "1"))
     assert [reward["success"]["score"] for reward in found] == [1.0], found
-    assert len(state.asked) == 2
+    assert len(state.requests) == 2
 
 
 def test_vf_eval_plays_a_suite(tmp_path):
@@ -94,7 +94,7 @@ def test_vf_eval_offers_tools(tmp_path):
     with serving_chat(say) as (state, address):
         found = rewards(evaluate(tmp_path, address, *options))
     assert [reward["success"]["score"] for reward in found] == [0.0], found
-    assert len(state.asked) == 2
+    assert len(state.requests) == 2
 
 
 def test_vf_eval_gives_nonsense_zero(tmp_path):
@@ -117,7 +117,7 @@ def test_conversations_that_exceed_the_context_are_judged(tmp_path):
     with serving_chat(say=lambda _: {"content": "Hm."}, fault=lambda number, _: full if number else None) as (state, address):
         found = rewards(evaluate(tmp_path, address, "-n", "1"))
     assert [reward["success"]["score"] for reward in found] == [0.0]
-    assert len(state.asked) == 2
+    assert len(state.requests) == 2
 
 
 @pytest.mark.parametrize("split", ["test", "hard"])

@@ -36,11 +36,11 @@ def test_a_batch_has_the_gradient_of_the_loss(seed):
     gains = [own.sum() - sum(item.steps[-1].logprobs) for own, item in zip(logprobs, episodes, strict=True)]
     margins = beta * torch.stack([one - other for one, other in zip(gains[::2], gains[1::2], strict=True)])
     loss = -torch.nn.functional.logsigmoid(margins).mean()
-    wanted = torch.autograd.grad(loss, list(model.parameters()))
+    expected = torch.autograd.grad(loss, list(model.parameters()))
     places, values = computed()
     chosen = [steps[place] for place in places]
     loss_of_steps, _ = imitation_loss(Tokens.of(values, chosen, [torch.tensor(item.step.logprobs) for item in chosen], None))
     found = torch.autograd.grad(loss_of_steps, list(model.parameters()))
-    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(found, wanted, strict=True))
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(found, expected, strict=True))
     assert metrics["dpo_loss"] == pytest.approx(loss.item(), abs=1e-5)
     assert metrics["accuracy"] == pytest.approx((margins > 0).float().mean().item())

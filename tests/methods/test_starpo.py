@@ -70,13 +70,13 @@ def test_a_reply_without_an_action_costs():
     assert advantages(trained) == pytest.approx([1.0, -1.0])
 
 
-@pytest.mark.parametrize(("kind", "wanted"), [("gae", [2**-0.5, 2**-0.5, -(2**0.5)]), ("group", [1, 1, -1])])
-def test_trajectories_and_their_tokens_have_equal_weights(kind, wanted):
+@pytest.mark.parametrize(("kind", "target"), [("gae", [2**-0.5, 2**-0.5, -(2**0.5)]), ("group", [1, 1, -1])])
+def test_trajectories_and_their_tokens_have_equal_weights(kind, target):
     method = method_of("starpo", [TASK], starpo_advantages=kind, starpo_kept=1.0)
     items = [trajectory([-1.0], [-1.0, -1.0], reward=1.0), trajectory([-1.0] * 4, reward=0.0), trajectory(reward=0.0)]
     trained, _ = method.batch([Group(0, TASK, items)], Random(0))
     assert [item.weight for item in trained] == pytest.approx([1 / 6, 1 / 6, 1 / 8])
-    assert advantages(trained) == pytest.approx(wanted)
+    assert advantages(trained) == pytest.approx(target)
 
 
 def test_the_baseline_is_the_critic_from_before_it_knew_the_outcomes():

@@ -41,8 +41,8 @@ def task(number, template, *sites):
 
 def test_new_tasks_are_of_the_templates_that_failed_or_else_of_their_sites():
     tasks = [task(1, "a"), task(2, "a"), task(3, "a"), task(1, "b", "map"), task(1, "c", "map"), task(1, "d", "reddit")]
-    for failed, wanted in ((tasks[:1], {"a/2", "a/3"}), (tasks[:2], {"a/3"}), (tasks[3:4], {"c/1"}), (tasks[5:], set())):
-        assert {item.task_id for item in similar_tasks(failed, tasks, 9, Random(0))} == wanted
+    for failed, target in ((tasks[:1], {"a/2", "a/3"}), (tasks[:2], {"a/3"}), (tasks[3:4], {"c/1"}), (tasks[5:], set())):
+        assert {item.task_id for item in similar_tasks(failed, tasks, 9, Random(0))} == target
     assert len(similar_tasks(tasks[:1], tasks, 1, Random(0))) == 1
 
 

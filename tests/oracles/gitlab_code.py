@@ -77,7 +77,7 @@ def restore_roles(case: Case) -> Outcome:
         return int(case.value("gitlab", "SELECT user_id FROM user WHERE username = ?", username))
 
     lines = re.findall(r"^- .+ \(@([\w.-]+)\): (\w+)$", file_text(case), re.MULTILINE)
-    wanted: dict[int, str] = {user(username): role for username, role in lines}
+    expected: dict[int, str] = {user(username): role for username, role in lines}
     if "Nobody else is a member." not in file_text(case):
         raise UnclearError("whether others are members")
     issue = only(issues(case, "", "title = ?", case["title"]), "issues of that title")
@@ -97,17 +97,17 @@ def restore_roles(case: Case) -> Outcome:
             continue
         decision = only(matches).groupdict()
         if "role" in decision:
-            wanted[user(decision["name"])] = decision["role"]
+            expected[user(decision["name"])] = decision["role"]
         else:
-            wanted.pop(user(decision["name"]), None)
+            expected.pop(user(decision["name"]), None)
     outcome, members = Outcome(), _members(case)
-    for person in wanted.keys() | members.keys():
+    for person in expected.keys() | members.keys():
         if person not in members:
-            outcome.changes.append(added("gitlab", "project_member", project_id=of, user_id=person, role=wanted[person]))
-        elif person not in wanted:
+            outcome.changes.append(added("gitlab", "project_member", project_id=of, user_id=person, role=expected[person]))
+        elif person not in expected:
             outcome.changes.append(removed("gitlab", "project_member", project_id=of, user_id=person))
-        elif wanted[person] != members[person]:
-            outcome.changes.append(changed("gitlab", "project_member", of, person, role=wanted[person]))
+        elif expected[person] != members[person]:
+            outcome.changes.append(changed("gitlab", "project_member", of, person, role=expected[person]))
     return outcome
 
 

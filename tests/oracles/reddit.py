@@ -350,14 +350,14 @@ _PLANS = {
 }
 
 
-def _tellers(case: Case, title: str, beginnings: dict[str, tuple[str, ...]], wanted: str) -> set[int]:
+def _tellers(case: Case, title: str, beginnings: dict[str, tuple[str, ...]], expected: str) -> set[int]:
     """Return the users whose comment begins like one of what is wanted."""
-    if wanted not in beginnings:
-        raise UnclearError(f"{wanted!r}")
+    if expected not in beginnings:
+        raise UnclearError(f"{expected!r}")
     found = set()
     for comment in comments(case, post_titled(case, title)):
         meaning = only([m for m, texts in beginnings.items() if comment["body"].startswith(texts)], comment["body"])
-        if meaning == wanted:
+        if meaning == expected:
             found.add(comment["user_id"])
     return found
 

@@ -126,7 +126,7 @@ _VOICES = {
 
 def buy_approved(case: Case) -> Outcome:
     """Put wishes from issues into the cart that a file allows, and close their issues."""
-    rules, outcome, wanted = gitlab.file_text(case), Outcome(), dict[int, int]()
+    rules, outcome, expected = gitlab.file_text(case), Outcome(), dict[int, int]()
     limit = re.search(
         r"^- Up to (\$[\d,.]+) \(today's price in the shop times the number of pieces, without shipping\): one member",
         rules,
@@ -150,9 +150,9 @@ def buy_approved(case: Case) -> Outcome:
         needed = 1 if product["today"] * pieces <= shopping.cents(limit[1]) else 2
         in_stock = product["is_enabled"] and product["is_in_stock"] and product["quantity"] > 0
         if in_stock and "no" not in voices.values() and len(voices) >= needed:
-            wanted[product["product_id"]] = wanted.get(product["product_id"], 0) + pieces
+            expected[product["product_id"]] = expected.get(product["product_id"], 0) + pieces
             outcome.changes.append(gitlab.close(issue))
-    outcome.changes += shopping.into_cart(case, wanted)
+    outcome.changes += shopping.into_cart(case, expected)
     return outcome
 
 
@@ -213,11 +213,11 @@ def wishes_of_friends(case: Case) -> Outcome:
             r"Nothing, thank you\. Just come\.|Is \S+ serious\? I would not give away anything from .+\.", body
         ):
             raise UnclearError(f"the wish {body!r}")
-    wanted: dict[int, int] = {}
+    expected: dict[int, int] = {}
     for category, need in wishes.values():
         product = shopping.cheapest_with(case, category, need)["product_id"]
-        wanted[product] = wanted.get(product, 0) + 1
-    return Outcome(changes=shopping.into_cart(case, wanted))
+        expected[product] = expected.get(product, 0) + 1
+    return Outcome(changes=shopping.into_cart(case, expected))
 
 
 _NAMES = (  # what a nickname means today
@@ -241,7 +241,7 @@ def save_by_nicknames(case: Case) -> Outcome:
         elif not re.fullmatch(r"My aunt calls .+\. Nobody but my aunt does\.", comment["body"]):
             raise UnclearError(f"the comment {comment['body']!r}")
     plan: list[str] = []
-    asked = ""
+    current = ""
     for comment in reddit.comments(case, reddit.post_titled(case, case["plan"])):
         body = comment["body"]
         if match := re.fullmatch(r"I would begin at (the [\w ]+), and go on to (the [\w ]+)\.", body):
@@ -249,9 +249,9 @@ def save_by_nicknames(case: Case) -> Outcome:
         elif match := re.fullmatch(r"Good, and then (the [\w ]+)\?", body):
             plan.append(match[1])
         elif match := re.fullmatch(r"Agreed\. (the [\w ]+) is too crowded for me on Saturdays, can we leave it out\?", body):
-            asked = match[1]
+            current = match[1]
         elif match := re.fullmatch(r"Yes, it is out\. Let us take (the [\w ]+) in its place\.", body):
-            plan = [name for name in plan if name != asked] + [match[1]]
+            plan = [name for name in plan if name != current] + [match[1]]
         elif match := re.fullmatch(r"So it is settled: no (the [\w ]+), the rest as above\.", body):
             plan = [name for name in plan if name != match[1]]
         elif not re.fullmatch(r"Fine with everybody\. And the [\w ]+ only if it rains, which it will not, they say\.", body):
@@ -266,23 +266,23 @@ def list_in_issue(case: Case) -> Outcome:
     if issue["author_id"] != author:
         raise UnclearError("somebody else has opened the issue")
     lines = re.findall(r"^- (\d+) x (.+)$", issue["description"], re.MULTILINE)
-    wanted = {name: int(count) for count, name in lines}
-    asked = ""
+    expected = {name: int(count) for count, name in lines}
+    current = ""
     for message in gitlab.notes(case, issue):
         body = message["body"]
         if message["author_id"] != author:
             match = re.fullmatch(
                 r"Could we have the (.+) as well\?|Please make it \d+ of the (.+), there are more of us this year\.", body
             )
-            asked = (match[1] or match[2]) if match else asked
+            current = (match[1] or match[2]) if match else current
         elif match := re.fullmatch(r"Yes, (\d+) of those\. But take the (.+) off the list, Jo still has one at home\.", body):
-            wanted[asked] = int(match[1])
-            del wanted[match[2]]
+            expected[current] = int(match[1])
+            del expected[match[2]]
         elif match := re.fullmatch(r"(?:\d+) are too many\. (\d+) will do\.", body):
-            wanted[asked] = int(match[1])
+            expected[current] = int(match[1])
         elif body != "It stays, I need it myself.":
             raise UnclearError(f"the comment {body!r}")
-    quantities = {shopping.product_named(case, name)["product_id"]: count for name, count in wanted.items()}
+    quantities = {shopping.product_named(case, name)["product_id"]: count for name, count in expected.items()}
     return Outcome(changes=shopping.into_cart(case, quantities))
 
 

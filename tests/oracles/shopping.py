@@ -111,7 +111,7 @@ def need_on_wish_list(case: Case) -> Outcome:
 
 def cart_from_wishes(case: Case) -> Outcome:
     """Put what is commented on the wish list into the cart as the comments say."""
-    wanted: dict[int, int] = {}
+    expected: dict[int, int] = {}
     patterns = (
         r"if sold out, the (.+) will do",
         r"should it be out of stock, take the (.+)",
@@ -130,12 +130,12 @@ def cart_from_wishes(case: Case) -> Outcome:
         for place, choice in enumerate([own, *(product_named(case, name) for group in names for name in group)]):
             if choice["is_in_stock"] and choice["quantity"] > 0 and choice["is_enabled"]:
                 pieces = 1 if place and text.startswith("instead:") else quantity
-                wanted[choice["product_id"]] = wanted.get(choice["product_id"], 0) + pieces
+                expected[choice["product_id"]] = expected.get(choice["product_id"], 0) + pieces
                 break
         else:
             if not names and text != "this one or nothing":
                 raise UnclearError(f"{own['name']} is sold out, and the comment is {text!r}")
-    return Outcome(changes=into_cart(case, wanted))
+    return Outcome(changes=into_cart(case, expected))
 
 
 def _ordered_since(case: Case, since: str) -> list[dict[str, Any]]:
@@ -166,8 +166,8 @@ def bought_repeatedly(case: Case) -> Outcome:
     for item in _ordered_since(case, day_of(case["day"])):
         orders.setdefault(item["product_id"], set()).add(item["order_id"])
     available = _simple_buyable(case)
-    wanted = {product: 1 for product, of in orders.items() if len(of) >= 2 and product in available}
-    return Outcome(changes=into_cart(case, wanted))
+    expected = {product: 1 for product, of in orders.items() if len(of) >= 2 and product in available}
+    return Outcome(changes=into_cart(case, expected))
 
 
 def _unit_price(case: Case, item: dict[str, Any]) -> int:
@@ -195,12 +195,12 @@ def top_up(case: Case) -> Outcome:
 
 def well_reviewed_each(case: Case) -> Outcome:
     """Put the cheapest well reviewed product of each category into the cart."""
-    wanted = {}
+    expected = {}
     for category in re.split(r", | and (?=[^,]*$)", case["categories"]):
         fitting = products(case, f"c.name = ? AND {BUYABLE} AND {NO_OPTIONS} AND reviews >= ?", category, int(case["reviews"]))
         fitting = [product for product in fitting if product["stars"] >= float(case["stars"])]
-        wanted[cheapest(fitting)["product_id"]] = 1
-    return Outcome(changes=into_cart(case, wanted))
+        expected[cheapest(fitting)["product_id"]] = 1
+    return Outcome(changes=into_cart(case, expected))
 
 
 def wishes_on_sale(case: Case) -> Outcome:
@@ -342,17 +342,17 @@ def _order(case: Case, number: str) -> dict[str, Any]:
 
 def cart_as_ordered(case: Case) -> Outcome:
     """Make the cart equal to an order."""
-    outcome, wanted = Outcome(), dict[tuple[int, str], int]()
+    outcome, expected = Outcome(), dict[tuple[int, str], int]()
     for item in case.rows("shopping", "SELECT * FROM order_item WHERE order_id = ?", _order(case, case["number"])["order_id"]):
         key = item["product_id"], item["options"]
-        wanted[key] = wanted.get(key, 0) + item["qty_ordered"]
+        expected[key] = expected.get(key, 0) + item["qty_ordered"]
     for item in cart_items(case):
-        quantity = wanted.pop((item["product_id"], item["options"]), 0)
+        quantity = expected.pop((item["product_id"], item["options"]), 0)
         if not quantity:
             outcome.changes.append(removed("shopping", "cart_item", product_id=item["product_id"], options=item["options"]))
         elif quantity != item["quantity"]:
             outcome.changes.append(changed("shopping", "cart_item", item["item_id"], quantity=quantity))
-    for (product, options), quantity in wanted.items():
+    for (product, options), quantity in expected.items():
         outcome.changes.append(added("shopping", "cart_item", product_id=product, options=options, quantity=quantity))
     return outcome
 

@@ -177,10 +177,10 @@ def rules_of_campaigns(case: Case) -> Outcome:
     )
     outcome = Outcome()
     for line in lines:
-        found, wanted = only([(m, w) for p, w in meanings if (m := re.fullmatch(p, line))], f"meanings of {line!r}")
+        found, target = only([(m, w) for p, w in meanings if (m := re.fullmatch(p, line))], f"meanings of {line!r}")
         parts = found.groupdict()
         rule = case.row(SHOP, "SELECT * FROM cart_rule WHERE name = ?", parts["name"])
-        new = dict(wanted)
+        new = dict(target)
         if "day" in parts:
             new["to_date"] = day_of(parts["day"])
         if "amount" in parts:

@@ -310,11 +310,11 @@ def stadium_route(case: Case) -> Outcome:
 def winners_readme(case: Case) -> Outcome:
     text = wikipedia.newest(case, wikipedia.article_id(case, case["prize"]))["text"]
     winners = re.findall(r"\| (\d{4}) \| \[\[([^\]|]+)", text)
-    wanted = {name for year, name in winners if year[:3] == case["decade"][:3]}
-    others = {name for _, name in winners} - wanted
+    expected = {name for year, name in winners if year[:3] == case["decade"][:3]}
+    others = {name for _, name in winners} - expected
 
     def names_them(content: str) -> bool:
-        return all(name in content for name in wanted) and not any(name in content for name in others)
+        return all(name in content for name in expected) and not any(name in content for name in others)
 
     project = {"namespace": own_name(case), "name": case["name"], "owner_id": ME}
     allowed = [consequence("gitlab", table) for table in ("project_member", "branch")]

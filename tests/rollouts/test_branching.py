@@ -48,11 +48,11 @@ def test_continuations_are_as_many_as_were_asked_for_and_the_rest_stays(num_envs
 
 def test_the_step_limit_is_that_of_the_whole_episode():
     never = ScriptedPolicy(lambda _: "no")
-    asked = []
-    counting = ScriptedPolicy(lambda request: asked.append(request.info["step"]) or "no")
+    requests = []
+    counting = ScriptedPolicy(lambda request: requests.append(request.info["step"]) or "no")
     assert returns(play([tiny.TinyShop()], policy=never)) == [(0.0,) * 4] * 2
     play([tiny.TinyShop()], policy=counting, continuations=1)
-    assert asked == [0, 1, 1]  # two steps from the first, one from the second
+    assert requests == [0, 1, 1]  # two steps from the first, one from the second
 
 
 def test_equal_seeds_give_equal_continuations_on_any_number_of_envs():

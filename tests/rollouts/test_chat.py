@@ -26,10 +26,10 @@ def request(slot=0, words="Open lamp", seed=0):
     return Request(slot, None, {"messages": [{"role": "user", "content": words}]}, seed)
 
 
-def reply(policy, asked=None):
-    policy.ask([asked or request()])
+def reply(policy, order=None):
+    policy.ask([order or request()])
     ((slot, reply),) = policy.replies()
-    assert slot == (asked or request()).slot
+    assert slot == (order or request()).slot
     return reply
 
 

@@ -59,15 +59,15 @@ def test_parsed_pages_have_all_controls_and_expert_actions_round_trip():
             twin = Session(reader, info["goal"])
         decisions, is_whole = expert_decisions(session, info["page"], action, has_error=False)
         assert is_whole, action
-        asked = twin.reply(info["page"], has_error=False)
-        question, reply = next(asked), None
+        requests = twin.reply(info["page"], has_error=False)
+        question, reply = next(requests), None
         for decision in decisions:
             assert (
                 question.candidates[decision.correct[-1]] == decision.question.candidates[decision.correct[0]]
                 or not question.stage
             )
             try:
-                question = asked.send(decision.correct[-1] if question.stage else decision.correct[0])
+                question = requests.send(decision.correct[-1] if question.stage else decision.correct[0])
             except StopIteration as end:
                 reply = end.value
         assert reply == action
@@ -84,7 +84,7 @@ def test_the_parts_of_a_derivation_make_the_text(seed):
     assert all(part in words or part in CONSTANTS or part in literals for part in parts)
 
 
-@pytest.mark.parametrize(("goal", "wanted"), [
+@pytest.mark.parametrize(("goal", "target"), [
     ('Search for "desk lamp".', "desk lamp"),
     ("Put one Mohiku Compact Soundbar, 36 inch into my cart.", "Mohiku Compact Soundbar, 36 inch"),
     ("How many orders came in December 2021?", "12/31/2021"),
@@ -92,8 +92,8 @@ def test_the_parts_of_a_derivation_make_the_text(seed):
     ("A price of $63.75 please.", "63.75"),
     ("Find issues of ann.lee/wide-site now.", "wide-site"),
 ])  # fmt: skip
-def test_goals_give_the_texts_that_one_would_type(goal, wanted):
-    assert wanted in [span.text for span in parse_goal(goal).spans]
+def test_goals_give_the_texts_that_one_would_type(goal, target):
+    assert target in [span.text for span in parse_goal(goal).spans]
 
 
 @pytest.mark.parametrize(("form", "expected"), [

@@ -47,20 +47,20 @@ def test_an_opened_page_that_never_answers_is_an_error(browser, monkeypatch):
 
 def test_sites_get_no_requests_between_actions(opened, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.rest.QUIET_S", 0.3)
-    asked = []
+    requests = []
 
     def polled(environ, start_response):
-        asked.append(environ["PATH_INFO"])
+        requests.append(environ["PATH_INFO"])
         body = "<!doctype html><title>T</title><script>setInterval(() => fetch('/poll?' + Math.random()), 10)</script>"
         return Response(body, content_type="text/html")(environ, start_response)
 
     browser = opened(ChromiumBrowser(Network({"app.test": polled})))
     browser.start([HOME], {})
-    before = list(asked)
+    before = list(requests)
     assert not threading.Event().wait(0.5)
-    assert asked == before
+    assert requests == before
     browser.wait()
-    assert asked[len(before) :][0] == "/poll"
+    assert requests[len(before) :][0] == "/poll"
     browser.start([], {})
     assert not threading.Event().wait(0.2)
 

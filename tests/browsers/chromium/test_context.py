@@ -27,27 +27,27 @@ def counted_contexts(monkeypatch):
 
 
 def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
-    asked = []
+    calls = []
 
     def remembering(environ, start_response):
         request = Request(environ)
-        asked.append((request.path, request.cookies.get("seen", "")))
+        calls.append((request.path, request.cookies.get("seen", "")))
         headers = {"Cache-Control": "max-age=86400", "Set-Cookie": "seen=yes; Path=/"}
-        body = f"<!doctype html><title>T</title><p>{len(asked)}<p><input aria-label=Word><a href=/two>Two</a>"
+        body = f"<!doctype html><title>T</title><p>{len(calls)}<p><input aria-label=Word><a href=/two>Two</a>"
         return Response(body, content_type="text/html", headers=headers)(environ, start_response)
 
     contexts = counted_contexts(monkeypatch)
     browser = opened(ChromiumBrowser(Network({"app.test": remembering})))
     for _ in range(3):
         browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
-        assert asked == [("/", ""), ("/two", "yes")]
+        assert calls == [("/", ""), ("/two", "yes")]
         assert [cookie["name"] for cookie in browser.cookies()] == ["own", "seen"]
         with expect_error(ActionError, "back"):
             browser.go_back()
         browser.type(observe(browser.page(), elements="label").element("Word"), "lamp")
         press(browser, "Two")
         assert len(browser.page().tabs) == 2
-        asked.clear()
+        calls.clear()
     browser.start([], {})
     assert (browser.page().url, browser.cookies(), len(browser.page().tabs)) == ("about:blank", [], 1)
     assert len(contexts) == 1

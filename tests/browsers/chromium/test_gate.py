@@ -28,13 +28,13 @@ def test_requests_outside_of_the_network_are_refused(browser):
 
 def test_an_exception_of_a_site_is_a_page_and_is_noted_once(opened):
     def breaking(environ, start_response):
-        asked.append(environ["REQUEST_METHOD"])
+        requests.append(environ["REQUEST_METHOD"])
         if environ["PATH_INFO"] == "/broken":
             return {}["missing"]
         body = "<!doctype html><title>T</title><a href=/broken>Link</a><form method=post action=/broken><button>Send</button></form>"
         return Response(body, content_type="text/html")(environ, start_response)
 
-    asked = []
+    requests = []
     network = Network({"app.test": breaking})
     browser = opened(ChromiumBrowser(network))
     browser.start([HOME], {})
@@ -43,7 +43,7 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once(opened):
         assert browser.page().title == "500 Internal Server Error"
         browser.goto(HOME)
     browser.start([HOME + "broken"], {})
-    assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
+    assert requests == ["GET", "GET", "GET", "POST", "GET", "GET"]
     hosts = [error.partition(": ")[0] for error in network.errors]
     assert hosts == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
 
@@ -80,26 +80,26 @@ def test_aborted_pages_are_errors_and_missing_images_are_not():
 
 def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.rest.QUIET_S", 0.3)
-    asked = []
+    requests = []
 
     def polled(environ, start_response):
-        asked.append(environ["PATH_INFO"])
+        requests.append(environ["PATH_INFO"])
         poll = "<script>setInterval(() => fetch('/poll', {method: 'POST', keepalive: true}), 1)</script>"
         return Response(f"<!doctype html><title>T</title>{poll}", content_type="text/html")(environ, start_response)
 
     browser = opened(ChromiumBrowser(Network({"app.test": polled})))
     browser.start([HOME], {})
-    asked.clear()
+    requests.clear()
     browser.start([], {})
-    assert asked == []
+    assert requests == []
 
 
 @pytest.mark.parametrize("images", [True, False])
 def test_images_are_asked_for_where_somebody_looks(images, opened):
-    asked = []
+    requests = []
 
     def app(environ, start_response):
-        asked.append(environ["PATH_INFO"])
+        requests.append(environ["PATH_INFO"])
         body = b"\x89PNG" if environ["PATH_INFO"].endswith(".png") else b"<img src=/a.png alt=A><a href=/next>Next</a>"
         return Response(body, content_type="text/html")(environ, start_response)
 
@@ -108,7 +108,7 @@ def test_images_are_asked_for_where_somebody_looks(images, opened):
     press(browser, "Next")
     assert "A" in seen(browser)
     browser.goto("http://app.test/last")
-    assert ("/a.png" in asked) is images
+    assert ("/a.png" in requests) is images
 
 
 @pytest.mark.parametrize(("order_s", "is_overtaken"), [(60.0, False), (0.01, True)])

@@ -78,9 +78,9 @@ def test_candidates_are_marked_on_the_page_by_their_elements(shop_tasks, numbere
         replay = replayer.replay(shop_tasks[0], replace(numbered[0], steps=(step, *numbered[0].steps[1:])))
     chances = sorted(float(value) for value in re.findall(r'data-chance="([\d.]+)"', replay.pages[0].html))
     there = {each for each in named if each in known}
-    wanted = [sum(item.probability for item in step.candidates if item.element == each) for each in there]
-    assert wanted
-    assert chances == pytest.approx(sorted(wanted), abs=1e-3)
+    expected = [sum(item.probability for item in step.candidates if item.element == each) for each in there]
+    assert expected
+    assert chances == pytest.approx(sorted(expected), abs=1e-3)
     assert not any("data-chance" in shown.html for shown in replay.pages[1:])
 
 

@@ -27,17 +27,17 @@ def test_string_match(references, right, wrong):
 
 
 def test_judges_decide_fuzzy_matches_except_n_a_and_scores_multiply():
-    asked = []
+    requests = []
 
     def judge(*question):
-        asked.append(question)
+        requests.append(question)
         return True
 
     passed_checks = [
-        evaluate(string(fuzzy_match=wanted), "Which?", outcome("azure"), judge)[0].passed for wanted in (["blue"], "N/A")
+        evaluate(string(fuzzy_match=expected), "Which?", outcome("azure"), judge)[0].passed for expected in (["blue"], "N/A")
     ]
     assert passed_checks == [True, False]
-    assert asked == [("Which?", "blue", "azure")]
+    assert requests == [("Which?", "blue", "azure")]
     both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
     assert passes(both, "x")
     verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}

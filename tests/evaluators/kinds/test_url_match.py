@@ -238,10 +238,10 @@ def test_no_address_earns_a_place_but_those_that_show_its_page(world):
 
 def test_a_place_of_which_no_more_is_asked_differs_with_what_is_asked():
     """One address must not earn whatever a template asks for, in every world."""
-    wanted = defaultdict(dict)
+    target = defaultdict(dict)
     for task in place_tasks(*range(WORLD, WORLD + 4), count=3):
-        wanted[task.template].setdefault(task.intent, set()).add(task.eval["reference_url"])
-    for template, references in wanted.items():
+        target[task.template].setdefault(task.intent, set()).add(task.eval["reference_url"])
+    for template, references in target.items():
         if len(references) > 1:
             assert len({frozenset(each) for each in references.values()}) > 1, template
 

@@ -16,10 +16,10 @@ def test_scores_and_gradients_do_not_depend_on_what_else_was_read():
         trajectory_choices(used, other)
     found = []
     for reader in (fresh, used):
-        asked = [
+        requests = [
             choice.question for step in trajectory_choices(reader, chosen) for choice in step if choice.question.stage == 0
         ]
-        scores = policy.network(asked, reader.texts, policy.vocabulary).values
+        scores = policy.network(requests, reader.texts, policy.vocabulary).values
         policy.network.zero_grad()
         scores.square().sum().backward()
         gradients = [parameter.grad for parameter in policy.network.parameters() if parameter.grad is not None]

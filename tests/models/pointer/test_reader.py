@@ -7,7 +7,7 @@ import webarena_gym  # noqa: F401 - registers the env
 from agents.models.pointer import reader as reader_module
 from agents.models.pointer.decoding import trajectory_choices
 from agents.models.pointer.reader import Cache, Reader
-from tests.pointing import asked, make_policy, play, sample_tasks
+from tests.pointing import make_policy, play, questions_of, sample_tasks
 
 
 def test_questions_do_not_depend_on_what_was_read_before_or_is_kept():
@@ -18,9 +18,9 @@ def test_questions_do_not_depend_on_what_was_read_before_or_is_kept():
         for ones, others in zip(first, second, strict=True):  # equal episodes ask the same questions once
             assert all(one.question is other.question for one, other in zip(ones, others, strict=True))
     for trajectory in trajectories:
-        fresh = asked(Reader(), trajectory)
-        assert fresh == asked(used, trajectory)
-        assert fresh == asked(Reader(cache_mb=0.001), trajectory)
+        fresh = questions_of(Reader(), trajectory)
+        assert fresh == questions_of(used, trajectory)
+        assert fresh == questions_of(Reader(cache_mb=0.001), trajectory)
 
 
 def test_the_cache_of_a_reader_is_bounded(monkeypatch):

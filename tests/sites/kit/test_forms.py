@@ -45,8 +45,8 @@ def test_numbers_days_and_addresses_are_known_by_their_shape():
 
 
 def test_pagers_clamp_page_numbers_and_have_one_url_per_page(ask):
-    for wanted, page in (("2", 2), ("99", 3), ("0", 1), ("-1", 1), ("x", 1), ("", 1), ("9" * 40, 1)):
-        pager = Pager.of(ask(f"/list?p={wanted}"), 25, 10)
+    for expected, page in (("2", 2), ("99", 3), ("0", 1), ("-1", 1), ("x", 1), ("", 1), ("9" * 40, 1)):
+        pager = Pager.of(ask(f"/list?p={expected}"), 25, 10)
         assert (pager.page, pager.pages, pager.first) == (page, 3, 10 * (page - 1))
     pager = Pager.of(ask("/list?tag=a&page=2&tag=%C3%BC"), 25, 10, "page")
     assert (pager.url(3), pager.url(1)) == ("/list?tag=a&tag=%C3%BC&page=3", "/list?tag=a&tag=%C3%BC")

@@ -25,11 +25,11 @@ def test_map_images_depend_on_zoom_and_size(visitor, client):
     assert "#2b62c9" in drawn(**ends)
     assert 'data-window="' in drawn(**ends)
     assert 'data-window="41.50000 -29.50000 12"' in drawn(**ends, lat="41.5", lon="-29.5", zoom="12")
-    for asked, size, zoom in (
+    for requests, size, zoom in (
         ({}, "720 560", 8), ({"width": 300, "height": 1200}, "300 1200", 8), ({"width": 99, "height": 1201}, "720 560", 8),
         ({"small": 1}, "360 400", 7),
     ):  # fmt: skip
-        assert re.search(rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', drawn(zoom=8, **asked))
+        assert re.search(rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', drawn(zoom=8, **requests))
     for marker, lon, is_in_the_middle in (("1", "-29.5", True), ("41.5,-29.5", "-29.5", True), ("41.5,-29.5", "-29.49", False)):
         picture = drawn(zoom=12, lat="41.5", lon=lon, marker=marker)
         assert ('d="M360.0 280.0l-9-15' in picture) == is_in_the_middle

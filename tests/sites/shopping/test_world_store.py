@@ -67,8 +67,8 @@ def test_sizes_catalogue_and_people(db):
     assert value(db, "SELECT count(*) FROM customer_address WHERE customer_id = 1") == 2
     assert value(db, "SELECT count(*) FROM wishlist_item WHERE customer_id = 1") <= 3
     assert value(db, "SELECT count(*) FROM customer") > value(db, "SELECT count(DISTINCT firstname) FROM customer")
-    wanted = [{"site": "shopping", "customer_id": 1}, {"site": "shopping_admin", "admin_id": 1}]
-    assert {*column(db, "SELECT data FROM session")} == {*map(json.dumps, wanted)}
+    expected = [{"site": "shopping", "customer_id": 1}, {"site": "shopping_admin", "admin_id": 1}]
+    assert {*column(db, "SELECT data FROM session")} == {*map(json.dumps, expected)}
 
 
 def test_time_runs_forward_and_papers_agree_with_status(db):

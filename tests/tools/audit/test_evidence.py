@@ -26,7 +26,7 @@ def seen(*markup):
     return sightings
 
 
-def asked(reference, intent="Which?", **grounds):
+def question_task(reference, intent="Which?", **grounds):
     return Task("t", ("shopping",), "__SHOPPING__", intent, answer(fuzzy_match=reference), grounds=grounds)
 
 
@@ -45,7 +45,7 @@ def test_steps_name_labels_as_pages_cut_them(monkeypatch, variation):
 
 
 def problems(reference, markup, intent="Which?", grounds=None):
-    return unsupported_answers(replace(asked(reference, intent), grounds=grounds or {}), seen(markup))
+    return unsupported_answers(replace(question_task(reference, intent), grounds=grounds or {}), seen(markup))
 
 
 @pytest.mark.parametrize(("reference", "markup", "stands"), [

@@ -53,8 +53,8 @@ def test_a_profile_is_changed_and_shown(visitor):
 
 
 def test_a_token_is_shown_once_and_revoked_and_the_feed_token_is_reset(visitor):
-    button, wanted = "Create personal access token", {"Token name": "phone", "Expiration date (optional)": "2023-06-15"}
-    visitor.open(TOKENS).fill(wanted).click(button).sees("must be a date in the future", "one scope at least")
+    button, expected = "Create personal access token", {"Token name": "phone", "Expiration date (optional)": "2023-06-15"}
+    visitor.open(TOKENS).fill(expected).click(button).sees("must be a date in the future", "one scope at least")
     visitor.fill({"Expiration date (optional)": "2023-09-01"}).click("api: complete access to the API", button)
     made = "SELECT token FROM access_token WHERE name = 'phone' AND scopes = 'api' AND expires_on = '2023-09-01'"
     token = visitor.value(made)

@@ -11,8 +11,8 @@ def test_several_people_are_invited_at_once_and_one_of_several_of_a_name(develop
     place = "SELECT role, expires_on FROM project_member WHERE project_id = ? AND user_id = ?"
     query = f"SELECT * FROM user WHERE {absent} ORDER BY user_id LIMIT 3"
     people = developer.db.execute(query, (row["project_id"],)).fetchall()
-    wanted = f"{people[0]['username']}, {people[1]['name']}, {people[2]['email']}"
-    developer.click("Members", "Invite members").fill({"Username, name or email address": wanted})
+    expected = f"{people[0]['username']}, {people[1]['name']}, {people[2]['email']}"
+    developer.click("Members", "Invite members").fill({"Username, name or email address": expected})
     developer.fill({"Access expiration date (optional)": "2030-01-05"}).choose("Select a role", "Developer").click("Invite")
     for person in people:
         assert developer.rows(place, row["project_id"], person["user_id"]) == [("Developer", "2030-01-05")]

@@ -39,8 +39,8 @@ def test_editing_a_file_makes_one_commit_also_on_a_new_branch(developer):
     assert text == "# New\n\nText with  blanks\n"
     assert "Rewrite it" in developer.open(f"/{row['full']}/-/commit/{commit['sha'][:8]}").text
     developer.open(f"/{row['full']}").click("README.md", "Edit file", "Commit changes").sees("There is nothing to commit")
-    wanted = {"File name": "notes/today.txt", "File content": "x", "Target branch": "side/way"}
-    developer.open(f"/{row['full']}").click("New file").fill(wanted).click("Commit changes")
+    expected = {"File name": "notes/today.txt", "File content": "x", "Target branch": "side/way"}
+    developer.open(f"/{row['full']}").click("New file").fill(expected).click("Commit changes")
     assert developer.path == f"/{row['full']}/-/blob/side/way/notes/today.txt"
     assert developer.value("SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE file.path = 'notes/today.txt'") == 1
     assert "1 commit ahead, 0 behind" in developer.click("Branches").text
@@ -62,9 +62,9 @@ def test_files_and_folders_cannot_be_in_each_other_s_place(developer):
 def test_a_license_comes_from_a_template_and_goes_with_its_file(developer):
     row = at(developer)
     license_of = "SELECT license FROM project WHERE project_id = ?"
-    wanted = "MIT License" if row["license"] != "MIT License" else "BSD 3-Clause License"
-    developer.click("LICENSE", "Edit file").choose("License template", wanted).click("Apply template", "Commit changes")
-    developer.holds(wanted, license_of, row["project_id"]).sees(developer.me["name"])
+    expected = "MIT License" if row["license"] != "MIT License" else "BSD 3-Clause License"
+    developer.click("LICENSE", "Edit file").choose("License template", expected).click("Apply template", "Commit changes")
+    developer.holds(expected, license_of, row["project_id"]).sees(developer.me["name"])
     assert "LICENSE" not in developer.open(f"/{row['full']}").click("LICENSE", "Delete file").names
     assert developer.value(license_of, row["project_id"]) == ""
 
