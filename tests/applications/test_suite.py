@@ -93,6 +93,18 @@ def test_a_kept_static_file_is_requested_again_once_it_has_changed(board, errand
 
 
 @needs.chromium
+def test_old_contents_of_a_static_file_are_not_kept(board, errands):
+    board.reset(options={"task": "board.card"})
+    file = errands.parent / "board" / "index.html"
+    files = application.launcher_of(board.backend.application).static_files
+    for number in range(5):
+        file.write_bytes(file.read_bytes() + f"<!-- {number} -->".encode())
+        assert f"<!-- {number} -->".encode() in board.network.request("GET", "http://board.test/").body
+    assert [key for key in files if key == ("/", "")] == [("/", "")]
+    assert len({kept.content for kept in files.values() if kept.file == file and kept.is_current}) == 1
+
+
+@needs.chromium
 def test_the_kept_static_files_of_an_application_have_a_limit(board, monkeypatch):
     board.reset(options={"task": "board.card"})
     files = application.launcher_of(board.backend.application).static_files
@@ -100,7 +112,7 @@ def test_the_kept_static_files_of_an_application_have_a_limit(board, monkeypatch
     monkeypatch.setattr(application, "_MAX_STATIC_BYTES", 4 * size)
     bodies = {board.network.request("GET", f"http://board.test/{'./' * count}index.html").body for count in range(20)}
     assert len(bodies) == 1
-    assert size < sum(len(content) for *_, content in files.values()) <= 4 * size
+    assert size < sum(len(kept.content) for kept in files.values()) <= 4 * size
 
 
 @pytest.fixture

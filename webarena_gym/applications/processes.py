@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
@@ -18,6 +18,7 @@ from webarena_gym.applications.groups import create_group, remove_group
 from webarena_gym.applications.instances import BASE, AppHost
 from webarena_gym.applications.instances import AppInstance as AppInstance
 from webarena_gym.applications.owners import has_ended, identity
+from webarena_gym.applications.static_files import StaticFile
 from webarena_gym.errors import ApplicationError
 
 _numbers = count(1)
@@ -50,7 +51,7 @@ class AppLauncher:
         cookies: cookies of the signed-in user in the base state, by host and name; None before `prepare`.
         storage: local storage of the signed-in user, by origin and key.
         client_state: state of the pages at the start of an episode (see `Application.client_state`); None before the first.
-        static_files: responses of the application that do not depend on its state, by path, `Accept` header and version of the file: status, headers and body.
+        static_files: responses of the application that do not depend on its state, by path and `Accept` header.
         own_name: value of {env} in the base state.
 
     """
@@ -74,7 +75,7 @@ class AppLauncher:
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
         self.storage: Mapping[str, Mapping[str, str]] = {}
         self.client_state: Mapping[str, Any] | None = None
-        self.static_files: dict[tuple[object, ...], tuple[str, Sequence[tuple[str, str]], bytes]] = {}
+        self.static_files: dict[tuple[str, str], StaticFile] = {}
         self._lock = threading.RLock()
         self._instances: list[AppInstance] = []
         self._retired: list[AppInstance] = []

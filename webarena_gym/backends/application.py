@@ -3,7 +3,6 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.diagnosis import advice, clock_advice
 from webarena_gym.applications.instances import AppInstance
 from webarena_gym.applications.processes import AppLauncher, launcher_of
+from webarena_gym.applications.static_files import StaticFile, served_file
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifiers import Verifiers
 from webarena_gym.arguments import suggestion
@@ -36,15 +36,6 @@ from webarena_gym.texts import first_difference
 _MAX_ERRORS = 100  # number of recorded error responses in an episode
 _MAX_STATIC_BYTES = 100_000_000  # size of the kept static files of an application
 _EXCERPT = 200  # characters of a page in an error message
-
-
-def _version(folder: str, path: str) -> tuple[int, int] | None:
-    """Return the time and size of the file of a folder that a path names; None for a path that names none, such as a page of a program."""
-    with suppress(OSError, ValueError):
-        file = Path(folder, path.lstrip("/"))
-        status = (file / "index.html" if file.is_dir() else file).stat()
-        return status.st_mtime_ns, status.st_size
-    return None
 
 
 class ApplicationSnapshot(NamedTuple):
@@ -442,24 +433,25 @@ class SuiteBackend(ApplicationBackend):
         if not self.application.client_state or environ["REQUEST_METHOD"] != "GET" or environ["QUERY_STRING"]:
             return super()._forward(instance, environ, start_response)
         files, path = launcher_of(self.application).static_files, environ["PATH_INFO"]
-        # some servers return a page instead of a missing file to browsers
-        key = (path, environ.get("HTTP_ACCEPT", ""), _version(self.application.folder, path))
+        key = (path, environ.get("HTTP_ACCEPT", ""))  # some servers return a page instead of a missing file to browsers
 
         def keep(status: str, headers: list[tuple[str, str]]) -> Any:
             head.extend((status, headers))
             return start_response(status, headers)
 
         head: list[Any] = []
-        if key in files:
-            status, headers, content = files[key]
-            start_response(status, list(headers))
-            return [content]
+        kept = files.pop(key, None)
+        if kept is not None and kept.is_current:
+            files[key] = kept
+            start_response(kept.status, list(kept.headers))
+            return [kept.content]
         content = b"".join(super()._forward(instance, environ, keep))
         status, headers = head
         if status.startswith("200") and any(name.lower() == "last-modified" for name, _ in headers):
-            size = sum(len(body) for *_, body in files.values()) + len(content)  # many paths may lead to one file
-            if size <= _MAX_STATIC_BYTES:
-                files[key] = status, tuple(headers), content
+            size = sum(len(entry.content) for entry in files.values()) + len(content)  # many paths may lead to one file
+            found = served_file(Path(self.application.folder), path, content) if size <= _MAX_STATIC_BYTES else None
+            if found is not None:
+                files[key] = StaticFile(*found, status, tuple(headers), content)
         return [content]
 
     def _verify(self, file: str) -> tuple[bool, str]:
