@@ -440,18 +440,18 @@ class SuiteBackend(ApplicationBackend):
             return start_response(status, headers)
 
         head: list[Any] = []
-        kept = files.pop(key, None)
-        if kept is not None and kept.is_current:
-            files[key] = kept
-            start_response(kept.status, list(kept.headers))
-            return [kept.content]
+        response = files.pop(key, None)
+        if response is not None and response.is_current:
+            files[key] = response
+            start_response(response.status, list(response.headers))
+            return [response.content]
         content = b"".join(super()._forward(instance, environ, keep))
         status, headers = head
         if status.startswith("200") and any(name.lower() == "last-modified" for name, _ in headers):
             size = sum(len(entry.content) for entry in files.values()) + len(content)  # many paths may lead to one file
-            found = served_file(Path(self.application.folder), path, content) if size <= _MAX_STATIC_BYTES else None
-            if found is not None:
-                files[key] = StaticFile(*found, status, tuple(headers), content)
+            source = served_file(Path(self.application.folder), path, content) if size <= _MAX_STATIC_BYTES else None
+            if source is not None:
+                files[key] = StaticFile(*source, status, tuple(headers), content)
         return [content]
 
     def _verify(self, file: str) -> tuple[bool, str]:
