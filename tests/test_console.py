@@ -174,3 +174,10 @@ def test_negative_numbers_are_values_of_options(text, is_grouped):
     assert parser.parse_args(["run", "--levels", text, text]).levels == [float(text)] * 2
     with pytest.raises(SystemExit):
         parser.parse_args(["run", "--level", "-e6"])
+
+
+@pytest.mark.parametrize("text", ["-007", "-1.50", "-.5", "-12"])
+def test_texts_that_look_like_negative_numbers_stay_as_they_are(text):
+    parser = console.Parser(prog="prog")
+    parser.add_argument("--name")
+    assert parser.parse_args(["--name", text]).name == text

@@ -74,6 +74,30 @@ def test_a_goal_without_a_template_keeps_its_quoted_texts():
     assert all('"Which is the nearest tea"' in variant for variant in variants)
 
 
+@pytest.mark.parametrize(
+    ("intent", "template", "slots", "kept"),
+    [
+        ('Open the page \ue004 of "x".', "", {}, 'page \ue004 of "x"'),
+        ('Open the page \ue000 of "x".', "", {}, 'page \ue000 of "x"'),
+        ("Open the page {{x!z}}.", "Open the page {{x!z}}.", {"x": "1"}, "page {{x!z}}"),
+        ("Open the page  of May.", "Open the page {{x}} of {{y}}.", {"x": "", "y": "May"}, "page  of May"),
+    ],
+)
+def test_unusual_characters_and_slots_of_foreign_goals_stay(intent, template, slots, kept):
+    task = Task(
+        "custom/1",
+        ("shopping",),
+        "__SHOPPING__",
+        intent,
+        {"eval_types": []},
+        intent_template=template,
+        instantiation_dict=slots,
+    )
+    variants = phrasings(task, 100)
+    assert len(variants) > 20
+    assert all(kept in variant for variant in variants)
+
+
 def test_templates_with_several_phrasings_contribute_them():
     (task,) = task_suite.draw(["hard.restock"], world_seed=11, count=1)
     template = task_suite.templates()[task.template]

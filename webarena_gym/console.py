@@ -351,8 +351,8 @@ class Commands(Protocol):
         """Return the parser of a new command. `options` are those of `Parser`, and `help`."""
 
 
-_NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
-"""Arguments that begin with a dash and are values."""
+_NEGATIVE_NUMBER = re.compile(r"-(?:\d+\.|(?:\d+\.?\d*|\.\d+)e[+-]?\d{1,3})", re.IGNORECASE)
+"""Negative numbers that argparse takes for options, such as -1e-6. It reads -1 and -0.5 as values."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -398,8 +398,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: object = None) -> tuple[Any, list[str]]:
         """Parse all arguments. Unknown arguments are rejected here, where the options of a subcommand are known for the hint.
 
-        Without arguments, a parser of commands prints its help on standard error. Negative numbers are written without exponents, since
-        argparse takes -1e-6 for an option.
+        Without arguments, a parser of commands prints its help on standard error. Numbers such as -1e-6, which argparse takes for
+        options, are written without exponents; all other arguments stay as they are.
         """
         arguments = sys.argv[1:] if args is None else list(args)
         arguments = [f"{Decimal(word):f}" if _NEGATIVE_NUMBER.fullmatch(word) else word for word in arguments]

@@ -19,8 +19,8 @@ from webarena_gym import suite as task_suite
 from webarena_gym.tasks import Task
 
 _TEXTS = Path(__file__).with_suffix(".toml")
-_MASK = "[\ue000-\uf8ff]"  # private characters, which no goal contains, in place of the protected texts
-_PROTECTED = re.compile(r'(?<=[.?] )(?:Answer|Write)\b.*$|"[^"]*"|\{\{[^{}]+\}\}', re.DOTALL)
+_MASK = "[\ue000-\uf8ff]"  # private characters in place of the protected texts; those of goals are protected, too
+_PROTECTED = re.compile(rf'(?<=[.?] )(?:Answer|Write)\b.*$|"[^"]*"|\{{\{{[^{{}}]+\}}\}}|{_MASK}', re.DOTALL)
 _SLOT = re.compile(r"\{\{([^{}]+)\}\}")
 _SENTENCE_END = re.compile(r"[.?!:]\s")
 _MOST_BODIES = 64  # wordings of a goal before frames are added
@@ -93,11 +93,12 @@ def _own_template(task: Task) -> str:
     return template if template and _fill_slots(template, slots) == task.intent else task.intent
 
 
-def _fill_slots(template: str, slots: Mapping[str, Any]) -> str:
+def _fill_slots(template: str, slots: Mapping[str, Any]) -> str | None:
+    """Return the template with the values of its slots; None if it has a slot without a value."""
     try:
         return _SLOT.sub(lambda match: f"{{{match[1]}}}".format(**slots), template)
-    except (LookupError, AttributeError):
-        return ""
+    except (LookupError, AttributeError, ValueError):
+        return None
 
 
 def _mask(template: str, slots: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -105,7 +106,8 @@ def _mask(template: str, slots: Mapping[str, Any]) -> tuple[str, list[str]]:
     protected: list[str] = []
 
     def mask(match: re.Match[str]) -> str:
-        protected.append(_fill_slots(match[0], slots) or match[0])
+        filled = _fill_slots(match[0], slots)
+        protected.append(match[0] if filled is None else filled)
         return chr(0xE000 + len(protected) - 1)
 
     return _PROTECTED.sub(mask, template), protected
