@@ -89,3 +89,15 @@ def test_values_that_multiply_are_refused():
 def test_all_properties_of_a_cycle_have_no_value():
     declared = {"--a": "var(--b)", "--b": "var(--c)", "--c": "var(--a)", "--d": "var(--a, 1)"}
     assert computed_properties(declared, {"--a": "2"}, {}) == {"--d": "1"}
+
+
+def test_a_value_that_repeats_a_long_one_is_refused_early():
+    lookups = []
+
+    def lookup(name):
+        lookups.append(name)
+        return "x" * 4000
+
+    assert substitute("var(--a) " * 500, lookup) is None
+    assert len(lookups) == 2
+    assert substitute("x" * 5001, lookup) is None

@@ -319,6 +319,8 @@ def test_only_a_reset_button_of_a_form_restores_its_fields(browser, kind, value)
         ("<iframe src=/inner></iframe>", True),
         ("<iframe srcdoc='<p>x'></iframe>", True),
         ("<iframe></iframe>", False),
+        ("<iframe src='http://[x/'></iframe>", False),
+        ("<iframe src='data:text/html,<p>x'></iframe>", True),
         ("<object data=/inner></object>", True),
         ("<object data=http://elsewhere.example/></object>", False),
         ("<object data=/logo.svg></object>", False),

@@ -20,7 +20,8 @@ CONTROLS = (
     "<annotation-xml>y</annotation-xml>", "<input type=range min=0 max=5 value=3>", "<input type=date min=2020-01-01 value=2019-01-01>",
     "<input type=time min=10:00 max=09:00 value=09:30>", "<select disabled><option>C</select>", "<fieldset><input required></fieldset>",
     "<fieldset disabled><input></fieldset>", "<p dir=rtl>Right</p>", "<div dir=RTL><p>Right</p><p dir=ltr>Left</p></div>",
-    "<input type=file>", "<input type=hidden>", "<input type=submit>",
+    "<input type=file>", "<input type=hidden>", "<input type=submit>", "<div contenteditable><p contenteditable>Nested</p></div>",
+    "<input data-is-invalid data-is-editable readonly>",
 )  # fmt: skip
 BODY = "".join(f"{control}<i>#{number}.</i>" for number, control in enumerate(CONTROLS))
 PSEUDO_CLASSES = (

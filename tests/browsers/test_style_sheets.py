@@ -159,11 +159,26 @@ def test_a_style_attribute():
     assert style_declarations("display") == ()
 
 
-@pytest.mark.parametrize("bracket", "([{")
-def test_brackets_that_are_too_deep_make_a_style_sheet_empty(bracket):
-    deep = bracket * 100_000
+@pytest.mark.parametrize("brackets", ["(", "[", "{", "[)", "(]", "([})", "(/*)*/", "[']'"])
+def test_brackets_that_are_too_deep_make_a_style_sheet_empty(brackets):
+    deep = brackets * 50_000
     assert rules(f"p {{ --x: {deep} }}") == []
     assert rules(f"p{deep} {{ display: none }}") == []
     assert style_declarations(f"display: none; width: {deep}") == ()
     assert not media_matches(f"screen and {deep}")
     assert rules("p { display: none }") == [("p", (("display", "none", False),))]
+
+
+@pytest.mark.parametrize("text", ["", " ", "/* all */"])
+def test_an_empty_media_query_holds(text):
+    assert media_matches(text)
+
+
+def test_many_references_with_many_values_are_not_combined(monkeypatch):
+    def combined(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("webarena_gym.browsers.style_sheets._possible_values", combined)
+    declared = "".join(f":root {{ --a{name}: {value} }}" for name in range(300) for value in range(10))
+    value = f"translate({', '.join(f'var(--a{name})' for name in range(300))})"
+    assert ("p", (("transform", value, False),)) in rules(f"{declared} p {{ transform: {value} }}")

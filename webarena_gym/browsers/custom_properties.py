@@ -36,7 +36,7 @@ def references(value: str) -> frozenset[str]:
     >>> sorted(references("calc(var(--a, var(--b)) + 1px)"))
     ['--a', '--b']
     """
-    names, stack = set[str](), [*_tokens(value)]
+    names, stack = set[str](), [*_tokens(value)] if len(value) <= _MAX_LENGTH else []
     while stack:
         node = stack.pop()
         if node.type == "function" and node.lower_name == "var":
@@ -61,14 +61,14 @@ def substitute(value: str, lookup: Callable[[str], str | None]) -> str | None:
     'translate(-100%,0)'
 
     """
-    text = _substitute(_tokens(value), lookup, 0)
-    return None if text is None or len(text) > _MAX_LENGTH else text.strip()
+    text = _substitute(_tokens(value), lookup, 0) if len(value) <= _MAX_LENGTH else None
+    return None if text is None else text.strip()
 
 
 def _substitute(tokens: Iterable[Any], lookup: Callable[[str], str | None], depth: int) -> str | None:
     if depth > _MAX_DEPTH:
         return None
-    texts = list[str]()
+    texts, length = list[str](), 0
     for node in tokens:
         if node.type == "function" and node.lower_name in ("var", "env"):
             text = _reference(node, lookup, depth)
@@ -80,7 +80,8 @@ def _substitute(tokens: Iterable[Any], lookup: Callable[[str], str | None], dept
             text = None if inner is None else f"({inner})"
         else:
             text = node.serialize()
-        if text is None:
+        length += len(text or "")
+        if text is None or length > _MAX_LENGTH:
             return None
         texts.append(text)
     return "".join(texts)

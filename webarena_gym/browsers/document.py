@@ -39,6 +39,7 @@ _STATIC_ROLES = frozenset(
 _EMPTY_FRAME = re.compile(
     r"(?i)(?:about:blank|javascript:(?:void\(?0?\)?|false|''|\"\")?;?)?"
 )  # of an address without whitespace
+_IN_ADDRESS = re.compile(r"(?i)\s*data:text/")
 _MEDIA = re.compile(
     r"(?i)^(?:data|blob|javascript):|\.(?:png|jpe?g|gif|svgz?|webp|avif|swf|pdf|mp[34]|m4[av]|og[gv]|webm|mov|avi|wav|class|jar)(?:[?#]|$)"
 )
@@ -157,11 +158,11 @@ class DocumentTree:
 
     @cached_property
     def frames(self) -> tuple[str, ...]:
-        """Addresses of the frames with a document, "" for one whose document is in the page."""
+        """Addresses of the frames with a document, "" for one whose document is in the page itself."""
         if self._original:
             return self._original.frames
         frames = [
-            "" if "srcdoc" in frame.attrib else frame.get("src", "")
+            "" if "srcdoc" in frame.attrib or _IN_ADDRESS.match(frame.get("src", "")) else frame.get("src", "")
             for frame in self.root.iter("iframe", "frame")
             if "srcdoc" in frame.attrib or not _EMPTY_FRAME.fullmatch("".join(frame.get("src", "").split()))
         ]

@@ -18,16 +18,16 @@ from webarena_gym.pages import dom
 from webarena_gym.pages.constraints import DefaultValue, is_barred, validity
 from webarena_gym.pages.input_values import NUMERIC_TYPES, step_range
 
-HOVERED, FOCUSED, TARGETED = "data-is-hovered", "data-is-focused", "data-is-targeted"
+HOVERED, FOCUSED, TARGETED = "data-browser-is-hovered", "data-browser-is-focused", "data-browser-is-targeted"
 """Attributes that replace the pseudo-classes `:hover`, `:focus` and `:target` in selectors."""
-_VALID, _INVALID = "data-is-valid", "data-is-invalid"
-_USER_VALID, _USER_INVALID = "data-is-user-valid", "data-is-user-invalid"
-_IN_RANGE, _OUT_OF_RANGE = "data-is-in-range", "data-is-out-of-range"
+_VALID, _INVALID = "data-browser-is-valid", "data-browser-is-invalid"
+_USER_VALID, _USER_INVALID = "data-browser-is-user-valid", "data-browser-is-user-invalid"
+_IN_RANGE, _OUT_OF_RANGE = "data-browser-is-in-range", "data-browser-is-out-of-range"
 _EDITABLE, _INDETERMINATE, _UNDEFINED, _RIGHT_TO_LEFT = (
-    "data-is-editable",
-    "data-is-indeterminate",
-    "data-is-undefined",
-    "data-is-rtl",
+    "data-browser-is-editable",
+    "data-browser-is-indeterminate",
+    "data-browser-is-undefined",
+    "data-browser-is-rtl",
 )
 _WITHOUT_REQUIRED = ", ".join(f"[type={name} i]" for name in ("hidden", "range", "color", "submit", "image", "reset", "button"))
 _REQUIRED = f":where(input:not({_WITHOUT_REQUIRED}), select, textarea)[required]"
@@ -187,7 +187,7 @@ def state_attributes(selectors: Iterable[str]) -> frozenset[str]:
     return frozenset(name for selector in selectors for name in _STATE.findall(selector))
 
 
-_STATE = re.compile(r"\[(data-is-[a-z-]+)\]")
+_STATE = re.compile(r"\[(data-browser-is-[a-z-]+)\]")
 
 
 def live_state(root: HtmlElement, uses: frozenset[str], default_value: DefaultValue) -> Iterator[tuple[HtmlElement, str]]:

@@ -9,7 +9,6 @@ Not read are rules in `@container`, `@scope` and `@starting-style`.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
 import tinycss2
@@ -53,8 +52,8 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 _BEFORE_IMPORTS = ("import", "charset", "layer")
 _MAX_IMPORTS = 5  # style sheets that import one another
 _MAX_NESTED = 16  # rules within one another
-_MAX_BRACKETS = 200  # brackets within one another, which parsers follow by recursion
-_BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+_MAX_BRACKETS = 200  # brackets within one another, which this package follows by recursion
+_MAX_WORK = 2_000_000  # characters of possible values; beyond them, all properties of boxes are read
 
 Layer = tuple[str, ...]
 """Name of a cascade layer: those of the layers around it, and its own."""
@@ -203,8 +202,15 @@ def _needed_of(texts: tuple[str, ...], inline: str) -> frozenset[str]:
         for item in _parse(text):
             if isinstance(item, RegisteredProperty) and item.initial is not None:
                 values.setdefault(item.name, set()).add(item.initial)
-    possible = [(name, text) for name, value in referring for text in _possible_values(value, values)]
-    boxes = needed_properties([*(item for item in (*declared, *attributes) if item not in referring), *possible])
+    lengths = {name: sum(map(len, texts)) for name, texts in values.items()}
+    work = sum(
+        lengths.get(name, 0) + len(value) * len(values.get(name, ())) for _, value in referring for name in references(value)
+    )
+    if work > _MAX_WORK:
+        boxes = set(BOX_PROPERTIES)
+    else:
+        possible = [(name, text) for name, value in referring for text in _possible_values(value, values)]
+        boxes = needed_properties([*(item for item in (*declared, *attributes) if item not in referring), *possible])
     pending = [name for key, value in referring if key not in BOX_PROPERTIES or key in boxes for name in references(value)]
     custom = set[str]()
     while pending:
@@ -233,17 +239,21 @@ def _sized_selectors(text: str) -> str:
     )
 
 
-def _is_too_deep(text: str) -> bool:
-    """Return True if a text has too many brackets within one another to be read."""
-    return max(accumulate(_BRACKETS[bracket] for bracket in re.findall(r"[][(){}]", text)), default=0) > _MAX_BRACKETS
+def _component_values(text: str) -> list[Any] | None:
+    """Return the component values of a text; None if it has too many brackets within one another."""
+    values: list[Any] = tinycss2.parse_component_value_list(text, skip_comments=True)
+    level = values
+    for _ in range(_MAX_BRACKETS):
+        level = [inner for node in level for inner in getattr(node, "content", None) or getattr(node, "arguments", None) or ()]
+        if not level:
+            return values
+    return None
 
 
 @lru_cache(maxsize=64)
 def _parse(text: str) -> tuple[_Item, ...]:
     """Return the rules, layers and imports of a style sheet. It is cached, since all pages of a site have the same ones."""
-    if _is_too_deep(text):
-        return ()
-    nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
+    nodes = tinycss2.parse_stylesheet(_component_values(text) or (), skip_comments=True, skip_whitespace=True)
     is_first = [getattr(node, "lower_at_keyword", "") in _BEFORE_IMPORTS for node in nodes]
     end = is_first.index(False) if False in is_first else len(nodes)
     later = [node for node in nodes[end:] if getattr(node, "lower_at_keyword", "") != "import"]  # they are invalid there
@@ -349,9 +359,7 @@ def style_declarations(text: str) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _inline_declarations(style: str) -> list[Any]:
-    if _is_too_deep(style):
-        return []
-    nodes = tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True)
+    nodes = tinycss2.parse_blocks_contents(_component_values(style) or (), skip_comments=True, skip_whitespace=True)
     return [node for node in nodes if node.type == "declaration"]
 
 
@@ -366,9 +374,9 @@ def media_matches(query: str | Sequence[Any]) -> bool:
     >>> media_matches("print"), media_matches("screen and (min-width: 40em)"), media_matches("(width < 600px), print"), media_matches("")
     (False, True, False, True)
     """
-    if isinstance(query, str) and _is_too_deep(query):
+    tokens = _component_values(query) if isinstance(query, str) else query
+    if tokens is None:
         return False
-    tokens = tinycss2.parse_component_value_list(query) if isinstance(query, str) else query
     queries = [_without_space(part) for part in split_at_commas(tokens)]
     return queries == [[]] or any(map(_matches_query, queries))
 

@@ -199,6 +199,7 @@ def mark_styles(
     state = [(element, HOVERED) for element in ((hovered, *hovered.iterancestors()) if hovered is not None else ())]
     state += [(element, name) for element, name in ((focused, FOCUSED), (targeted, TARGETED)) if element is not None]
     state += live_state(root, styles.uses, default_value)
+    state = [*dict.fromkeys(state)]
     for element, name in state:
         element.set(name, "")
     marks = _marks(root, styles, sheet)
