@@ -182,3 +182,10 @@ def test_many_references_with_many_values_are_not_combined(monkeypatch):
     declared = "".join(f":root {{ --a{name}: {value} }}" for name in range(300) for value in range(10))
     value = f"translate({', '.join(f'var(--a{name})' for name in range(300))})"
     assert ("p", (("transform", value, False),)) in rules(f"{declared} p {{ transform: {value} }}")
+
+
+def test_nested_selectors_that_multiply_are_refused():
+    nested = "& & & &{" * 15 + "display: none" + "}" * 15
+    assert rules(f".a {{ {nested} display: none }}") == [(".a", HIDES)]
+    (rule,) = rules(".a{& & &{& &{display: none}}}")
+    assert rule == (":is(:is(.a) :is(.a) :is(.a)) :is(:is(.a) :is(.a) :is(.a))", HIDES)

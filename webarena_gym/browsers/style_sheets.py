@@ -52,6 +52,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 _BEFORE_IMPORTS = ("import", "charset", "layer")
 _MAX_IMPORTS = 5  # style sheets that import one another
 _MAX_NESTED = 16  # rules within one another
+_MAX_SELECTORS = 50_000  # characters of the selectors of a nested rule, which each `&` multiplies
 _MAX_BRACKETS = 200  # brackets within one another, which this package follows by recursion
 _MAX_WORK = 2_000_000  # characters of possible values; beyond them, all properties of boxes are read
 
@@ -272,9 +273,9 @@ def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0)
         yield from _style_rules(declared, parent, layer)  # nested rules come after the declarations before them
         declared = []
         if node.type == "qualified-rule":
-            selectors = list(read_selectors(node.prelude, parent))
-            if selectors:
-                yield from _read_rules(_block(node), layer, ", ".join(selectors), depth + 1)
+            selectors = ", ".join(read_selectors(node.prelude, parent))
+            if selectors and (not parent or len(selectors) <= _MAX_SELECTORS):
+                yield from _read_rules(_block(node), layer, selectors, depth + 1)
         elif node.type == "at-rule":
             name = node.lower_at_keyword
             if name == "import":
