@@ -440,9 +440,10 @@ PATHS = {"demonstrations", "begin_with", "episodes", "memory", "critic", "cloned
     for option, hint in get_type_hints(kind, include_extras=True).items()
     if "Path" in str(hint) and (option in PATHS or option.startswith(("out", "save")))
 ])  # fmt: skip
-def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_done(name, option, capsys, tmp_path):
-    (tmp_path / "file").write_text("")
-    missing, odd = str(tmp_path / "fil"), str(tmp_path / "file" / "x")
+def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_done(name, option, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # messages shorten long paths
+    Path("file").write_text("")
+    missing, odd = "fil", "file/x"
     for value in (missing, odd) if option in PATHS else (odd,):
         with expect_error(SystemExit, 2):
             parse_settings(KINDS[name], [f"--{option.replace('_', '-')}", value], program="prog")

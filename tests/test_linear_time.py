@@ -45,7 +45,7 @@ FEW_TEXTS = 260  # in tests that are not slow
 
 STAND_INS = {
     "word": "word", "choice": "word", "wanted": "word", "answer": "word", "words": "word", "name": "textarea", "separator": r",\s", "names": ("do", "exit"), "phrase": "word",
-    "values": "|".join(pattern.pattern for pattern in style_sheets._PROPERTIES.values()), "before": "Edit ", "blank": "{}", "after": " now", "pattern": "[a-z]+", "control": "<s>|</s>", "tag": "information", "called": r"(add|note)(?=[ \t]*\()", "alternatives": rb"shop\.test",
+    "values": "|".join(pattern.pattern for pattern in style_sheets._PROPERTIES.values()), "before": "Edit ", "blank": "{}", "after": " now", "pattern": "[a-z]+", "control": "<s>|</s>", "tag": "information", "called": r"(add|note)(?=[ \t]*\()", "alternatives": rb"shop\.test", "start": "[Ww]ord ([^.?!,:;]+)",
     "dates": (r"2025[-/.]0?3[-/.]0?5", r"20250305\d{0,6}", "0?5[-/.]0?3[-/.]2025", "0?5[ -](?:Mar|March)[ -]2025", r"(?:Mar|March) {1,2}0?5(?:,? 2025| [\d:]{5,8})"),
 }  # fmt: skip
 """Values of the local names from which patterns are made while the package runs."""

@@ -194,7 +194,7 @@ def test_evaluation_errors_do_not_reveal_the_expected_answer(arena, monkeypatch,
     def fail(*_):
         raise error(f"cannot compare with {ANSWERS[0]}")
 
-    monkeypatch.setattr("webarena_gym.env.evaluate", fail)
+    monkeypatch.setattr("webarena_gym.rewards.evaluate", fail)
     episode = operator.create_episode(task=TASKS[0].task_id, scored=True)
     path = f"/episodes/{episode['id']}"
     for status, value in (player.ask("POST", f"{path}/answer", {"answer": "x"}), player.ask("GET", path)):

@@ -351,7 +351,7 @@ class Commands(Protocol):
         """Return the parser of a new command. `options` are those of `Parser`, and `help`."""
 
 
-_NEGATIVE_NUMBER = re.compile(r"-(?:\d+\.|(?:\d+\.?\d*|\.\d+)e[+-]?\d{1,3})", re.IGNORECASE)
+_NEGATIVE_NUMBER = re.compile(r"-(?:\d+\.|(?:\d+(?:\.\d*)?|\.\d+)e[+-]?\d{1,3})", re.IGNORECASE)
 """Negative numbers that argparse takes for options, such as -1e-6. It reads -1 and -0.5 as values."""
 
 

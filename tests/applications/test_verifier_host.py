@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from io import BytesIO
 
@@ -16,11 +18,18 @@ def verifier(tmp_path, monkeypatch):
     """Write a verifier with this body, and return its path. The application's socket is in the current folder."""
     monkeypatch.chdir(tmp_path)
 
-    def write(body, name="verify_it.py"):
-        (tmp_path / name).write_text(f"def verify(server_url):\n    {body}\n")
+    def write(body, name="verify_it.py", head=""):
+        (tmp_path / name).write_text(f"{head}\ndef verify(server_url):\n    {body}\n")
         return str(tmp_path / name)
 
     return write
+
+
+def calls(file, *seconds):
+    """Call a verifier with these time limits in a new process, whose memory is small enough for the limit of forks. Return the responses."""
+    program = f"import json, verifier_host as host; print(json.dumps([host.call({file!r}, limit) for limit in {seconds}]))"
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(host.__file__)}
+    return json.loads(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True).stdout)
 
 
 @pytest.mark.parametrize(
@@ -35,40 +44,42 @@ def verifier(tmp_path, monkeypatch):
     ],
 )
 def test_a_call_returns_the_verdict_or_the_fault(verifier, body, response):
-    assert host.call(verifier(body), 30) == response
+    assert calls(verifier(body), 30) == [response]
 
 
 def test_an_exception_is_reported_with_its_line_and_a_call_that_takes_too_long_is_ended(verifier):
-    error = host.call(verifier("raise KeyError('cards')", "raising.py"), 30)["error"]
-    assert error.endswith("KeyError: 'cards'")
-    assert 'raising.py", line 2' in error
-    assert host.call(verifier("while True: pass", "endless.py"), 0.2) == {"error": "it returned nothing within 0.2 s"}
+    (response,) = calls(verifier("raise KeyError('cards')", "raising.py"), 30)
+    assert response["error"].endswith("KeyError: 'cards'")
+    assert 'raising.py", line 3' in response["error"]
+    assert calls(verifier("while True: pass", "endless.py"), 0.2) == [{"error": "it returned nothing within 0.2 s"}]
 
 
 def test_a_verifier_is_loaded_once_and_its_calls_leave_nothing(verifier, tmp_path):
     (tmp_path / "count.py").write_text("calls = []")
-    file = verifier("import count; count.calls.append(1); return len(count.calls) == 1, __name__")
-    first, second = host.call(file, 30), host.call(file, 30)
-    assert first == second
-    assert first["passed"]
-    assert host.load(file) is host.load(file)
+    (tmp_path / "load.py").write_text("open('loads', 'a').write('1')")
+    file = verifier("count.calls.append(1); return len(count.calls) == 1, __name__", head="import count, load")
+    first, second = calls(file, 30, 30)
+    assert first == second == {"passed": True, "reason": "verifier_0"}
+    assert (tmp_path / "loads").read_text() == "1"
 
 
 def test_a_file_that_cannot_be_loaded_is_a_fault(tmp_path):
     file = tmp_path / "broken.py"
     file.write_text("raise SystemExit(0)")
-    assert host.call(str(file), 30)["error"].startswith("it cannot be loaded: ")
+    (response,) = calls(str(file), 30)
+    assert response["error"].startswith("it cannot be loaded: ")
 
 
-def test_requests_are_json_objects(verifier):
+def test_requests_are_json_objects(verifier, monkeypatch):
+    monkeypatch.setattr(host, "call", lambda file, seconds: {"passed": file.endswith("verify_it.py"), "reason": f"{seconds}"})
     order = json.dumps({"file": verifier("return True, 'yes'"), "seconds": 30}).encode()
     statuses = []
     body = host.application({"wsgi.input": BytesIO(order)}, lambda status, headers: statuses.append((status, headers)))
-    assert json.loads(b"".join(body)) == {"passed": True, "reason": "yes"}
+    assert json.loads(b"".join(body)) == {"passed": True, "reason": "30.0"}
     assert statuses == [("200 OK", [("Content-Type", "application/json")])]
 
 
-@pytest.mark.parametrize(("written", "content"), [(b"one\ntwo", b"one\ntwo"), (b"one", None)])
+@pytest.mark.parametrize(("written", "content"), [(b"one\ntwo\n", b"one\ntwo\n"), (b"one\ntwo", None)])
 def test_a_pipe_is_read_to_the_end_of_its_line_or_the_end_of_the_time(written, content):
     reader, writer = os.pipe()
     os.write(writer, written)
