@@ -126,8 +126,8 @@ class DemonstrationSettings(ToolSettings, TaskSettings):
     """above 0, add a second episode of each task in which the expert takes and undoes wrong steps with this probability per step
     (WebCoT); wrong steps are context, not training targets"""
     phrasings: int = 1
-    """number of phrasings of each goal: a task gets one of so many, which rules write and the seed draws; names, numbers and the format of
-    the answer stay as they are; 1: the goals as they are"""
+    """number of phrasings of each goal, written by rules; each task gets one of them, drawn by the seed; names, numbers and the format of
+    the answer do not change; 1: no rephrasing"""
     seed: int = 0
     """random seed of the wording of thoughts, of the phrasings and of the mistakes"""
 

@@ -2,8 +2,8 @@
 
 `phrasings.toml` contains the rules: they replace words of requests and questions, such as "How much does ... cost" by "What is the price of
 ...", and put the goal into a frame, such as "Could you ...?". The values of a template's slots, quoted texts and the sentences on the
-format of the answer are never changed, so names, numbers and that format stay as they are. A template with several phrasings of its own
-contributes those too.
+format of the answer are never changed, so each phrasing has the same names and numbers and the same format. If a template has several phrasings,
+these are used, too.
 """
 
 import re

@@ -387,7 +387,10 @@ OnUnreadable = Literal["raise", "skip"]
 
 
 def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise", *, may_be_empty: bool = False) -> tuple[Task, ...]:
-    """Read a task file: a JSON list of tasks, as WebArena's are. Raises TaskError, which names all tasks that cannot be read."""
+    """Read a task file: a JSON list of tasks, as WebArena's are. Raises TaskError, which names all tasks that cannot be read.
+
+    A list without tasks is an error, too, unless it `may_be_empty`.
+    """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

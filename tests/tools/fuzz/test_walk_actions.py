@@ -28,7 +28,7 @@ def state(body=BODY, url=HOME, tabs=1, **options):
 
 
 def actions(state, count=600, *, seed=0, **options):
-    """Return the actions of so many replies; those that are no actions are left out."""
+    """Return the actions in the first `count` replies, without replies that are no actions."""
     found = []
     dice = Random(seed)
     for _ in range(count):
