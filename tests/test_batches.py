@@ -1,3 +1,5 @@
+from warnings import catch_warnings, simplefilter
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from transformers import Gemma3ForCausalLM, Gemma3TextConfig, Qwen2Config, Qwen2ForCausalLM
 
 from agents.data.trajectories import Sample
-from agents.models.batches import Costs, batch_logprobs, pack
+from agents.models.batches import Costs, autocast, batch_logprobs, has_fast_bfloat16, pack
 from tests.errors import expect_error
 from tests.tiny import tiny_model
 
@@ -111,3 +113,20 @@ def test_a_model_that_cannot_read_trees_gets_rows():
         assert batch.tree is None
         for index, part in zip(batch.samples, batch_logprobs(model, batch).split(batch.lengths), strict=True):
             torch.testing.assert_close(part, one_by_one(model, found[index]), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_supported", "warnings"), [("bfloat16", False, 1), ("bfloat16", True, 0), ("float32", False, 0)]
+)
+def test_a_warning_where_the_cpu_has_no_instructions_for_bfloat16(model, monkeypatch, dtype, is_supported, warnings):
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: is_supported, raising=False)
+    with catch_warnings(record=True) as caught:
+        simplefilter("always")
+        with autocast(model, dtype):
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == getattr(torch, dtype)
+    assert ["--dtype float32" in str(warning.message) for warning in caught] == [True] * warnings
+
+
+def test_a_build_without_onednn_is_not_warned_of(monkeypatch):
+    monkeypatch.setattr(torch.ops, "mkldnn", object())
+    assert has_fast_bfloat16()

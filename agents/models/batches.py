@@ -8,7 +8,8 @@ The cheaper packing is the one with fewer multiplications in the forward pass (s
 either packing, so the comparison is also valid for training.
 """
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -131,8 +132,25 @@ def find_repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
 
 
 def autocast(model: "PreTrainedModel", dtype: str) -> torch.autocast:
-    """Return a context manager that runs the model's forward passes in `dtype`, for example "bfloat16"."""
+    """Return a context manager that runs the model's forward passes in `dtype`, for example "bfloat16".
+
+    Warns if `dtype` is bfloat16 on a CPU on which PyTorch has no fast matrix products of this type.
+    """
+    if dtype == "bfloat16" and model.device.type == "cpu" and not has_fast_bfloat16():
+        warnings.warn(
+            "this CPU has no instructions for bfloat16: matrix products take at least 7 times as long as in float32; use --dtype float32",
+            stacklevel=1,  # one place, so that it is printed once
+        )
     return torch.autocast(model.device.type, getattr(torch, dtype), enabled=dtype != "float32")
+
+
+def has_fast_bfloat16() -> bool:
+    """Return False if PyTorch multiplies bfloat16 matrices on this CPU without oneDNN.
+
+    oneDNN needs AVX-512 or AMX on x86, and the BF16 extension on ARM. Returns True if this build of PyTorch lacks the check.
+    """
+    is_supported: Callable[[], bool] | None = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return is_supported is None or is_supported()
 
 
 def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
