@@ -68,7 +68,7 @@ tools: actions addresses answers applications arena arguments backends browsers 
 arena: actions applications arguments browsers env episode errors evaluators observation options pages sites suite tasks texts
 servers: addresses evaluators logins
 candidates: actions arguments env episode errors observation pages texts
-integrations: actions applications arena arguments browsers env errors observation options pages suite tasks toolbox
+integrations: actions applications arena arguments browsers clients env errors observation options pages suite tasks toolbox
 evaluation: actions applications arena arguments clients console env errors evaluators observation options progress recording
   sites suite tasks vector
 __main__: tools

@@ -1,8 +1,9 @@
-"""An agent flow for rLLM, which no index has: with stand-ins for its types, and a server of the chat protocol for its gateway."""
+"""The agent flow for rLLM, with a server of the chat protocol as its gateway. If rLLM is not installed, stubs replace its types."""
 
 import json
 import sys
 from dataclasses import make_dataclass
+from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -30,6 +31,8 @@ TYPES = {
 
 @pytest.fixture(autouse=True)
 def rllm(monkeypatch):
+    if find_spec("rllm"):  # the real package, installed from its repository
+        return
     for name, classes in TYPES.items():
         module = ModuleType(name)
         vars(module).update({each: make_dataclass(each, fields.split()) for each, fields in classes.items()})
@@ -60,10 +63,8 @@ def test_conversations_that_exceed_the_context_are_judged():
     with serving_chat(lambda _: {"content": "Hm."}) as (state, address):
         episode, output = play(address, max_steps=3)
         assert (len(state.requests), output.reward) == (3, 0.0)
-        state.usage = None
-        full = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
-        full["rllm_termination_reason"] = "max_prompt_length_exceeded"
-        state.fault = lambda *_: (200, {}, json.dumps(full))
+        text = json.dumps({"error": {"message": "This model's maximum context length is 4096 tokens.", "code": 400}})
+        state.fault = lambda *_: (400, {}, text)
         episode, output = play(address)
     assert (episode.trajectories[0].steps, output.reward, output.is_correct) == ([], 0.0, False)
 

@@ -1,16 +1,17 @@
 """Adapter to rLLM (0.3): an agent flow that is also its evaluator, `AgentTrainer(agent_flow=flow, evaluator=flow, ...)`.
 
 Each step is one request to rLLM's gateway, with the context of this package's env, so rLLM trains it in the context in which it was sampled.
-An infrastructure failure raises an exception, and rLLM retries the episode. The adapter follows rLLM's source code. No package index has
-rLLM, so it was tested only with stubs of its types.
+An infrastructure failure raises an exception, and rLLM's training retries the episode.
 """
 
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-from openai import OpenAI
+from openai import APIStatusError, OpenAI
 
+from webarena_gym.clients.chat import is_context_overflow
+from webarena_gym.errors import RefusedError
 from webarena_gym.integrations.session import NAME, Session
 from webarena_gym.integrations.session import dataset_rows as dataset_rows
 
@@ -35,8 +36,13 @@ class WebArenaGymFlow:
             session.reset(task.metadata["task"])
             while not session.is_over:
                 messages: list[Any] = list(session.messages)
-                completion = client.chat.completions.create(model=config.model, messages=messages, extra_body=sampling)
-                if (completion.model_extra or {}).get("rllm_termination_reason"):
+                try:
+                    completion = client.chat.completions.create(model=config.model, messages=messages, extra_body=sampling)
+                except APIStatusError as error:
+                    if not is_context_overflow(
+                        RefusedError(error.message, error.status_code, error.response.headers, error.response.text)
+                    ):
+                        raise
                     break
                 reply = completion.choices[0].message.content or ""
                 session.step(reply)

@@ -1,8 +1,7 @@
 """Adapter to VAGEN (the lite version of 2026): a text env, which a line of its env_registry.yaml registers:
 `WebArenaGym: webarena_gym.integrations.vagen.WebArenaGym`.
 
-The adapter follows VAGEN's source code. No package index has VAGEN, so only its protocol was tested. VAGEN scores an exception of an env as
-0, with `env_error`, and offers no alternative for infrastructure failures.
+VAGEN scores an exception of an env as 0, with `env_error`, and offers no alternative for infrastructure failures.
 """
 
 from collections.abc import Mapping
