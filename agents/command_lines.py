@@ -206,7 +206,7 @@ def parse_settings(
         return kind(**{**values, **options})
 
 
-def _add_option(container: Any, name: str, hint: Any, text: str, *, is_required: bool) -> None:
+def _add_option(container: Any, name: str, hint: object, text: str, *, is_required: bool) -> None:
     """Add the option of one setting to a parser or group. Without the option, the namespace has no value."""
     config = _config(hint)
     settings: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": text}
@@ -222,17 +222,17 @@ def _add_option(container: Any, name: str, hint: Any, text: str, *, is_required:
     container.add_argument(f"--{(config.name or name).replace('_', '-')}", *config.aliases, **settings)
 
 
-def _config(hint: Any) -> Option:
+def _config(hint: object) -> Option:
     """Return how a setting of this type is written on the command line."""
     return next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Option)), Option())
 
 
-def _is_internal(hint: Any) -> bool:
+def _is_internal(hint: object) -> bool:
     """Return True for a setting that only programs can set."""
     return _config(hint).name == ""
 
 
-def _plain_type(hint: Any) -> Any:
+def _plain_type(hint: object) -> object:
     """Return a type without metadata."""
     while get_origin(hint) is Annotated:
         hint = get_args(hint)[0]

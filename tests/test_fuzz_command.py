@@ -105,26 +105,6 @@ def test_destructive_walks_find_no_fault_and_name_what_a_site_raises(monkeypatch
     assert "shopping, world 1000" in out
 
 
-class SlowRunner:
-    """A runner whose replays always fail, and are counted."""
-
-    def __init__(self):
-        self.replays = 0
-
-    def replay(self, walk, replies):
-        self.replays += 1
-        return "it fails"
-
-
-def test_a_fault_is_reduced_for_a_limited_time(monkeypatch):
-    runner, replies = SlowRunner(), [str(number) for number in range(64)]
-    assert fuzz._shortest(runner, None, replies, "it fails").replies == ()
-    monkeypatch.setattr(fuzz, "_REPLAY_S", 0.0)
-    slow = SlowRunner()
-    assert fuzz._shortest(slow, None, replies, "it fails").replies == tuple(replies)
-    assert slow.replays == 1 < runner.replays
-
-
 def test_faults_are_printed_when_they_are_found(monkeypatch, capsys):
     walks = list(plan_walks(90, sites=["shopping"]))
     printed = []

@@ -409,7 +409,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         observation, info = self._start_episode(episode, page)
         return observation, info | ({"replayed": replayed} if replayed else {})
 
-    def _replay(self, episode: Episode, backend: Any) -> None:
+    def _replay(self, episode: Episode, backend: object) -> None:
         """Repeat the actions of an episode from its start. Raises SnapshotError if the backend then differs from its snapshot `backend`."""
         self._backend.enter(episode.task)
         copy = Episode(episode.task, episode.goal)

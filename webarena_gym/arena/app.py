@@ -114,8 +114,8 @@ class Operation(NamedTuple):
     path: str
     status: int
     summary: str
-    body: Any
-    result: Any
+    body: type | None
+    result: type | None
     handler: Callable[..., Awaitable[object]]
     for_players: bool = False
 
@@ -184,7 +184,7 @@ OPERATIONS = (
     Operation("DELETE", _EPISODE_PATH, 200, "Close an episode and free its world.", _NO_BODY, EpisodeSummary, _delete),
 )  # fmt: skip
 _TYPES = (Problem, *(kind for operation in OPERATIONS for kind in (operation.body, operation.result)))
-_ADAPTERS = {kind: TypeAdapter(kind) for kind in _TYPES}
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in _TYPES}
 
 
 async def respond(service: EpisodeService, request: Request) -> Response:

@@ -211,7 +211,7 @@ def _needed_content(path: Path, old: bytes | None, new: bytes | None, passes: Ca
     return path.read_bytes()
 
 
-def _undo_document(path: Path, old: Any, new: Any, passes: Callable[[], bool]) -> bool:
+def _undo_document(path: Path, old: object, new: object, passes: Callable[[], bool]) -> bool:
     """Write a JSON value to a file, and undo all changes in it that the checks do not need. Return False if they need another text."""
 
     def write() -> bool:
@@ -224,7 +224,7 @@ def _undo_document(path: Path, old: Any, new: Any, passes: Callable[[], bool]) -
     return write()
 
 
-def _undo_values(before: Any, after: Any, write: Callable[[], bool]) -> None:
+def _undo_values(before: object, after: object, write: Callable[[], bool]) -> None:
     """Undo the changes of the values of an object, and of the elements of a list, which are undone as a whole, as rows are.
 
     `write` writes the file and returns True if the checks pass.

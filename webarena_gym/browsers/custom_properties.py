@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import tinycss2
+from tinycss2.ast import Node
 
 _MAX_LENGTH = 5000  # of a value; references within one another multiply lengths
 _MAX_DEPTH = 16  # functions and references within one another
@@ -87,7 +88,7 @@ def _substitute(tokens: Iterable[Any], lookup: Callable[[str], str | None], dept
     return "".join(texts)
 
 
-def _reference(node: Any, lookup: Callable[[str], str | None], depth: int) -> str | None:
+def _reference(node: Node, lookup: Callable[[str], str | None], depth: int) -> str | None:
     """Return the value of a reference, or of its fallback."""
     parts = [part for part in node.arguments if part.type != "whitespace"]
     name = parts[0].value if parts and parts[0].type == "ident" else ""

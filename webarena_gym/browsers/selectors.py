@@ -13,6 +13,7 @@ from typing import Any
 import tinycss2
 from lxml import etree
 from lxml.html import HtmlElement
+from tinycss2.ast import Node
 
 from webarena_gym.pages import dom
 from webarena_gym.pages.constraints import DefaultValue, is_barred, validity
@@ -173,7 +174,7 @@ def _selector_text(tokens: Sequence[Any], around: str) -> str:
     return "".join(texts)
 
 
-def _pseudo_class(node: Any) -> str | None:
+def _pseudo_class(node: Node) -> str | None:
     """Return the selector that replaces a pseudo-class; None for one that stays."""
     if node.type == "ident":
         return _PSEUDO_CLASSES.get(node.lower_value)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import tinycss2
+from tinycss2.ast import Node
 
 from webarena_gym.browsers.boxes import BOX_PROPERTIES, PIXELS, gives_size, needed_properties
 from webarena_gym.browsers.custom_properties import RegisteredProperty, has_reference, references, substitute
@@ -311,7 +312,7 @@ def _style_rules(declared: Sequence[Any], parent: str, layer: Layer) -> Iterator
             yield StyleRule(text, declarations, layer, reveals, is_sized)
 
 
-def _block(node: Any) -> list[Any]:
+def _block(node: Node) -> list[Any]:
     return list(tinycss2.parse_blocks_contents(node.content, skip_comments=True, skip_whitespace=True))
 
 
@@ -341,7 +342,7 @@ def computed_value(name: str, value: str, custom: Mapping[str, str], registered:
     return text if _PROPERTIES[name].fullmatch(text) else "unset"
 
 
-def _value(declaration: Any) -> str:
+def _value(declaration: Node) -> str:
     return " ".join(tinycss2.serialize(declaration.value).lower().split())
 
 
@@ -419,7 +420,7 @@ def _condition(tokens: list[Any], test: Callable[[list[Any]], bool | None]) -> b
     return False if False in values else None if None in values else True
 
 
-def _in_brackets(node: Any, test: Callable[[list[Any]], bool | None]) -> bool | None:
+def _in_brackets(node: Node, test: Callable[[list[Any]], bool | None]) -> bool | None:
     if node.type == "function":
         return test([node])
     if node.type != "() block":
@@ -468,7 +469,7 @@ def _media_range(tokens: list[Any]) -> bool | None:
     return None if None in results else all(results)
 
 
-def _pixels(node: Any) -> float | None:
+def _pixels(node: Node) -> float | None:
     if node.type == "dimension":
         factor = PIXELS.get(node.lower_unit)
         return None if factor is None else float(node.value) * factor
@@ -489,7 +490,7 @@ def _supports(tokens: list[Any]) -> bool | None:
     return first.type == "ident" and len(tokens) > 2 and tokens[1] == ":" and not _FOREIGN_PREFIX.match(first.lower_value)
 
 
-def _read_property(node: Any) -> Iterator[RegisteredProperty]:
+def _read_property(node: Node) -> Iterator[RegisteredProperty]:
     """Yield the custom property of an `@property` rule."""
     name = tinycss2.serialize(node.prelude).strip()
     if name.startswith("--") and node.content is not None:
@@ -500,7 +501,7 @@ def _read_property(node: Any) -> Iterator[RegisteredProperty]:
             yield RegisteredProperty(name, values["inherits"].lower() == "true", values.get("initial-value"))
 
 
-def _read_import(node: Any, layer: Layer) -> Iterator[_Import]:
+def _read_import(node: Node, layer: Layer) -> Iterator[_Import]:
     """Yield an `@import` whose conditions hold."""
     tokens = _without_space(node.prelude)
     if not tokens:

@@ -311,13 +311,13 @@ def instance_of(agent: Agent | type[Agent], name: str) -> Agent:
     if not inspect.isclass(agent):
         return agent
     try:
-        instance: Any = agent()
+        instance = agent()
     except Exception as error:
         why = f"{type(error).__name__}: {error}{_last_line(error)}"
         raise AgentError(f"the agent {name!r} cannot be created: {why}") from error
     if not callable(instance):
         raise AgentError(f"the agent {name!r} has no method __call__(observation, info)")
-    return instance  # type: ignore[no-any-return]
+    return instance
 
 
 def identify(agent: Agent | type[Agent]) -> dict[str, Any]:

@@ -108,9 +108,9 @@ def _request_reviews(context: HelperContext, sku: str) -> Any:
     return _request_shop(context, f"/rest/V1/products/{quote(sku, safe='')}/reviews")
 
 
-def _extract(response: Any, what: str, *path: str | int) -> Any:
+def _extract(response: object, what: str, *path: str | int) -> Any:
     """Return the value at a path of keys and indices; `what` names the response in the error."""
-    value = response
+    value: Any = response
     try:
         for key in path:
             value = value[key]

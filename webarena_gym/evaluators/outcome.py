@@ -189,7 +189,7 @@ def check_address(url: str, where: str) -> None:
         raise EvaluationError(f"{where} is {shorten(url)}; expected an address: {error}") from error
 
 
-def check_target(target: Any) -> None:
+def check_target(target: Mapping[str, Any]) -> None:
     """Raise EvaluationError for a target of program_html with missing or unknown keys, wrong types, or an invalid URL."""
     types = {"url": str, "locator": str, "required_contents": dict, "prep_actions": list}
     check_keys("a target of program_html", target, types, optional=("prep_actions",))

@@ -1,6 +1,7 @@
 """Cases print as pages with actions, and become smaller one part at a time."""
 
-from webarena_gym.tools.fuzz.shrinking import Case, Node, PageAction, Redirect, nodes, reductions, shape
+from webarena_gym.tools.fuzz import shrinking
+from webarena_gym.tools.fuzz.shrinking import Case, Node, PageAction, Redirect, nodes, reductions, shape, shortest_replies
 
 FIELD = Node("input", (("id", "e1"), ("type", "date"), ("required", None), ("title", 'a "b"')))
 FORM = Node("form", (("id", "f"),), (FIELD, "Text <b>bold</b>"), "</form>")
@@ -60,3 +61,32 @@ def test_a_wrong_end_tag_is_replaced_by_the_right_one():
 def test_long_lists_of_children_are_halved_first():
     page = Node("ul", (), tuple("abcd"), "</ul>")
     assert [str(case.page) for case in reductions(Case(page))][:2] == ["<ul>cd</ul>", "<ul>ab</ul>"]
+
+
+REPLIES = [str(number) for number in range(64)]
+
+
+def test_only_the_replies_that_a_fault_needs_are_left():
+    needed = {"3", "40", "41"}
+    shortest, fault = shortest_replies(REPLIES, "first", lambda replies: "last" if needed <= {*replies} else "")
+    assert (shortest, fault) == (("3", "40", "41"), "last")
+
+
+def test_a_fault_that_does_not_occur_again_keeps_its_replies():
+    shortest, fault = shortest_replies(REPLIES, "it fails", lambda _: "")
+    assert shortest == tuple(REPLIES)
+    assert fault.startswith("it fails (")
+
+
+def test_a_fault_is_shortened_for_a_limited_time(monkeypatch):
+    replays = []
+
+    def replay(replies):
+        replays.append(replies)
+        return "it fails"
+
+    assert shortest_replies(REPLIES, "it fails", replay) == ((), "it fails")
+    monkeypatch.setattr(shrinking, "_REPLAY_S", 0.0)
+    replays.clear()
+    assert shortest_replies(REPLIES, "it fails", replay) == (tuple(REPLIES), "it fails")
+    assert len(replays) == 1

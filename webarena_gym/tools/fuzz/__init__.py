@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import zip_longest
 from random import Random
 from traceback import extract_tb
@@ -31,6 +31,7 @@ from webarena_gym.sites.catalogue import HOSTS, URLS, Account
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tools.fuzz.pages import BOUNDARY, first_difference, page_state
+from webarena_gym.tools.fuzz.shrinking import shortest_replies
 from webarena_gym.tools.fuzz.walk_actions import AddressPool, WalkState, next_reply
 
 STEPS = 40
@@ -39,8 +40,6 @@ DESTRUCTIVE_STEPS = 120
 """Actions of a destructive walk."""
 BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 _PIECE = 4  # walks in one job of a worker process
-_REPLAYED = 8000  # actions that reducing a walk may take
-_REPLAY_S = 60.0  # time limit of the same, because actions on an application, or a browser that dies, may be slow
 
 PRESENTATIONS: Sequence[Mapping[str, Any]] = (
     MappingProxyType({"observation": "html", "elements": "id", "dialect": "webarena"}),
@@ -190,7 +189,7 @@ def run_walks(walks: Sequence[Walk]) -> Findings:
             total.states += len(replies) + 1
             total.changes.update(runner.changed)
             if fault:
-                total.faults.append(_shortest(runner, walk, replies, fault))
+                total.faults.append(Fault(walk, *shortest_replies(replies, fault, partial(runner.replay, walk))))
     return total
 
 
@@ -332,28 +331,7 @@ def _accounts(env: WebArenaLite, site: str) -> list[Account]:
     return accounts
 
 
-def _shortest(runner: _WalkRunner, walk: Walk, replies: Sequence[str], fault: str) -> Fault:
-    """Return the fault with as few replies as leaving some out can give in the limits of actions and time."""
-    shortest, size, budget = list(replies), len(replies), _REPLAYED
-    end_s = time.monotonic() + _REPLAY_S
-    again = runner.replay(walk, shortest)
-    if not again:
-        return Fault(walk, tuple(shortest), f"{fault} (not reproduced by the same replies)")
-    fault = again
-    while size and budget > 0 and time.monotonic() < end_s:
-        index = 0
-        while index < len(shortest) and budget > 0 and time.monotonic() < end_s:
-            fewer = shortest[:index] + shortest[index + size :]
-            budget -= len(fewer) + 1
-            if shorter := runner.replay(walk, fewer):
-                shortest, fault = fewer, shorter
-            else:
-                index += size
-        size = min(size, len(shortest)) // 2
-    return Fault(walk, tuple(shortest), fault)
-
-
-def _difference(one: Any, other: Any) -> str:
+def _difference(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
     """Return the first difference between the results of two browsers, "" for none."""
     if one == other:
         return ""

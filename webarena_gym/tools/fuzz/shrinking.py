@@ -1,13 +1,17 @@
-"""Shrinking of the page fuzzer's cases, which are pages as trees of nodes with actions.
+"""Shrinking of what the fuzzers find: the page fuzzer's cases, which are pages as trees of nodes with actions, and the replies of walks.
 
 A case that shows a difference is made smaller without parsing: each reduction removes a node, a pair of tags, an attribute, a cookie, a
 redirect or an action.
 """
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
+
+_REPLAYED = 8000  # actions that shortening a walk may take
+_REPLAY_S = 60.0  # time limit of the same, because actions on an application, or a browser that dies, may be slow
 
 HOME, HOSTS = "http://app.test/", ("app.test", "www.app.test", "other.test")
 """The address of a case's page, and the hosts that exist."""
@@ -123,3 +127,31 @@ def _smaller(node: Node) -> Iterator[Node]:
 
 
 _TAGS = re.compile(r"</?[a-z]\w*")  # of markup in a string
+
+
+def shortest_replies(replies: Sequence[str], fault: str, replay: Callable[[Sequence[str]], str]) -> tuple[tuple[str, ...], str]:
+    """Return the fewest replies that still show a fault, by leaving some out within limits of actions and time, and the fault that they show.
+
+    Args:
+        replies: the replies of a walk.
+        fault: the fault that they showed.
+        replay: repeats a walk with some replies, and returns its fault, "" for none.
+
+    """
+    shortest, size, budget = list(replies), len(replies), _REPLAYED
+    end_s = time.monotonic() + _REPLAY_S
+    again = replay(shortest)
+    if not again:
+        return tuple(shortest), f"{fault} (not reproduced by the same replies)"
+    fault = again
+    while size and budget > 0 and time.monotonic() < end_s:
+        index = 0
+        while index < len(shortest) and budget > 0 and time.monotonic() < end_s:
+            fewer = shortest[:index] + shortest[index + size :]
+            budget -= len(fewer) + 1
+            if shorter := replay(fewer):
+                shortest, fault = fewer, shorter
+            else:
+                index += size
+        size = min(size, len(shortest)) // 2
+    return tuple(shortest), fault
