@@ -277,3 +277,10 @@ def _content(search, name):
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('session', 'sqlite_sequence')"
     names = [name for (name,) in connection.execute(query)]
     return {table: set(map(tuple, connection.execute(f"SELECT * FROM {table}"))) for table in names}
+
+
+@pytest.mark.parametrize(("length", "ends"), [(60, "xx"), (61, "x...")])
+def test_values_of_a_description_are_shortened_beyond_60_characters(length, ends):
+    text = str(Change("shopping", "review", (1,), None, {"title": "x" * length}, {}))
+    assert text.endswith(ends)
+    assert len(text.partition("title=")[2]) == 60

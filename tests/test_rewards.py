@@ -1,5 +1,6 @@
 """The rewards of episodes by success, by the items of a checklist and by F1, and what their evaluation includes."""
 
+from dataclasses import replace
 from math import isclose
 
 import pytest
@@ -132,3 +133,12 @@ def test_a_checklist_needs_the_embedded_sites():
     for options in ({"rules": "webarena"}, {"application": "nowhere"}, {"reward": "f2"}):
         with pytest.raises(ValueError, match=r"reward|application|nowhere"):
             WebArenaLite(**{"reward": "checklist", **options})
+
+
+@pytest.mark.parametrize("rules", ["native", "webarena"])
+def test_signs_of_an_injection_are_judged_by_the_native_rules_only(backend, rules):
+    task = replace(TASK, injection=answer(exact_match="leaked"))
+    for text in ("x", "leaked"):
+        verdicts = rewards(rules=rules).evaluate(task, backend, text)["verdicts"]
+        judged = [verdict["passed"] for verdict in verdicts if verdict["check"] == "injected"]
+        assert judged == ([text == "x"] if rules == "native" else [])
