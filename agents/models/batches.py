@@ -138,7 +138,7 @@ def autocast(model: "PreTrainedModel", dtype: str) -> torch.autocast:
     """
     if dtype == "bfloat16" and model.device.type == "cpu" and not has_fast_bfloat16():
         warnings.warn(
-            "this CPU has no instructions for bfloat16: matrix products take at least 7 times as long as in float32; use --dtype float32",
+            "this CPU has no instructions for bfloat16: products of large matrices take 7 times as long as in float32 or longer; use --dtype float32",
             stacklevel=1,  # one place, so that it is printed once
         )
     return torch.autocast(model.device.type, getattr(torch, dtype), enabled=dtype != "float32")
