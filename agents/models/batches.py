@@ -145,9 +145,9 @@ def autocast(model: "PreTrainedModel", dtype: str) -> torch.autocast:
 
 
 def has_fast_bfloat16() -> bool:
-    """Return False if PyTorch multiplies bfloat16 matrices on this CPU without oneDNN.
+    """Return True if oneDNN multiplies bfloat16 matrices on this CPU, or if this build of PyTorch lacks the check.
 
-    oneDNN needs AVX-512 or AMX on x86, and the BF16 extension on ARM. Returns True if this build of PyTorch lacks the check.
+    oneDNN needs AVX-512 on x86, and the BF16 extension on ARM.
     """
     is_supported: Callable[[], bool] | None = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
     return is_supported is None or is_supported()

@@ -73,22 +73,18 @@ class Frames:
         size = prod(self._shape)
         return numpy.frombuffer(memoryview(self._memory), numpy.uint8, size, env * size).reshape(self._shape)
 
-    def store(self, env: int, value: object) -> object:
+    def store(self, env: int, value: Any) -> Any:
         """Store the picture in the observation of a result, and return the result without it."""
-        if not isinstance(value, tuple) or not value:
-            return value
-        observation = value[0]
+        observation = value[0] if isinstance(value, tuple) and value else None
         picture = observation.get("screenshot") if isinstance(observation, dict) else None
         if not isinstance(picture, numpy.ndarray) or picture.shape != self._shape or picture.dtype != numpy.uint8:
             return value
         self._frame(env)[:] = picture
         return ({**value[0], "screenshot": None}, *value[1:])
 
-    def load(self, env: int, value: object) -> object:
+    def load(self, env: int, value: Any) -> Any:
         """Return the result of an env with a copy of its picture."""
-        if not isinstance(value, tuple) or not value:
-            return value
-        observation = value[0]
+        observation = value[0] if isinstance(value, tuple) and value else None
         if not isinstance(observation, dict) or observation.get("screenshot", self) is not None:
             return value
         return ({**observation, "screenshot": self._frame(env).copy()}, *value[1:])

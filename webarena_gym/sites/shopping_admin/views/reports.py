@@ -75,8 +75,8 @@ def _interval(text: str) -> str:
 def _table(report: Report, rows: list[Any]) -> tuple[list[list[str]], list[str]]:
     """Return the texts of the rows, and of the line with the totals."""
 
-    def write(cell: Cell, value: int | str) -> str:
-        return money(int(value)) if cell.is_money else str(value)
+    def write(cell: Cell, value: Any) -> str:
+        return money(value) if cell.is_money else str(value)
 
     texts = [
         [_interval(row[0]), *(write(cell, value) for cell, value in zip(report.cells, row[1:-1], strict=True))]
